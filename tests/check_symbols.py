@@ -22,7 +22,7 @@ import re
 import subprocess
 import sys
 
-from check_includes import FOREIGN_ROOM, ROOMS, may_include, room_of
+from check_includes import FOREIGN_ROOM, may_include, room_of
 from check_run import TREE, run
 
 GROUP_MAX = 5

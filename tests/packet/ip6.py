@@ -54,7 +54,7 @@ def echo6(src, dst, size=56, reply=False, **fields):
     return IPv6(src=getattr(src, "ip6", src), dst=getattr(dst, "ip6", dst), **fields) / body
 
 
-def icmp6_raw(src, dst, body, hlim=64, next_=58):
+def icmp6_raw(src, dst, body, hlim=64):
     """A packet around an ICMPv6 message whose checksum is filled in (RFC 4443 2.3)."""
     packet = IPv6(src=src, dst=dst, hlim=hlim, nh=58)
     body = body[:2] + b"\0\0" + body[4:]

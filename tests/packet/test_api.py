@@ -3,7 +3,6 @@ conditions, errors, dry runs, confirmation, roll-back, and consoles meanwhile.""
 import base64
 import itertools
 import json
-import re
 
 import pytest
 from ip6 import *

@@ -8,7 +8,7 @@ import re
 import pytest
 from ip6 import *
 from machine import *
-from test_remote import REMOTE, SECRET, Session, make_known
+from test_remote import Session, make_known
 
 WORDS = "the ports restart for this, and forward nothing for some milliseconds:\n"
 

@@ -5,8 +5,7 @@ import pytest
 from ip6 import *
 from machine import *
 from scapy.layers.dhcp import BOOTP, DHCP
-from scapy.layers.dhcp6 import (DHCP6_Advertise, DHCP6_RelayForward, DHCP6_RelayReply, DHCP6_Solicit, DHCP6OptIfaceId,
-                                DHCP6OptRelayMsg)
+from scapy.layers.dhcp6 import (DHCP6_Advertise, DHCP6_RelayForward, DHCP6_RelayReply, DHCP6_Solicit, DHCP6OptIfaceId)
 from scapy.layers.l2 import Dot1Q
 from test_configure import run
 

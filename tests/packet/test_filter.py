@@ -8,7 +8,7 @@ import pytest
 from ip6 import *
 from machine import *
 from scapy.layers.inet import ICMP, TCP, IPOption_NOP
-from scapy.layers.inet6 import HBHOptUnknown, ICMPv6EchoRequest, ICMPv6ND_NS, IPv6ExtHdrFragment
+from scapy.layers.inet6 import HBHOptUnknown, ICMPv6EchoRequest, IPv6ExtHdrFragment
 from scapy.layers.sctp import SCTP
 from test_drops import with_options
 

@@ -7,7 +7,7 @@ import pytest
 from ip6 import *
 from prometheus_client.parser import text_string_to_metric_families
 from test_tcp import Peer
-from scapy.layers.inet import ICMP, TCP
+from scapy.layers.inet import TCP
 
 # neighbours stay known for as long as a test lasts
 HTTP = CONFIG.replace("arp timeout 60\n", "") + WEB

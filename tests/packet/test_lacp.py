@@ -420,7 +420,7 @@ def routed(make):
     return Routed(make(ROUTED, ports=3, boot=False))
 
 
-def packet(src, dst, router, sport, net, tag=None):
+def packet(src, router, sport, net, tag=None):
     head = Ether(src=src, dst=router)
     if tag:
         head = head / Dot1Q(vlan=tag)
@@ -429,7 +429,7 @@ def packet(src, dst, router, sport, net, tag=None):
 
 def test_router_spreads_flows(routed):
     r, m = routed, routed.m
-    r.send(0, *[packet(A_MAC, B_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.1.0.2")) for s in range(64)])
+    r.send(0, *[packet(A_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.1.0.2")) for s in range(64)])
     sent = r.b.sent()
     assert sorted(sent) == [1, 2] and len(sent[1]) + len(sent[2]) == 64
     for raw in sent[1] + sent[2]:
@@ -437,7 +437,7 @@ def test_router_spreads_flows(routed):
         assert (f.src, f.dst, f[IP].ttl) == (r.mac, B_MAC, 8)
     assert m.counted() == {"forwarded": 64}
     r.b.pull(1)
-    r.send(0, *[packet(A_MAC, B_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.1.0.2")) for s in range(64)])
+    r.send(0, *[packet(A_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.1.0.2")) for s in range(64)])
     sent = r.b.sent()
     assert list(sent) == [2] and len(sent[2]) == 64
     m.counted()
@@ -448,11 +448,11 @@ def test_router_spreads_flows(routed):
 def test_router_takes_from_each_port(routed):
     r, m = routed, routed.m
     for port in (1, 2):
-        r.send(port, packet(B_MAC, A_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
+        r.send(port, packet(B_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
         (out, (raw,)), = r.b.sent().items()
         assert out == 0 and Ether(raw).dst == A_MAC and Ether(raw)[IP].ttl == 8
     assert m.counted() == {"forwarded": 2}
-    r.send(1, packet(B_MAC, A_MAC, OWN_MAC[2], 5, ("10.1.0.2", "10.0.0.2")))  # the other port's own address
+    r.send(1, packet(B_MAC, OWN_MAC[2], 5, ("10.1.0.2", "10.0.0.2")))  # the other port's own address
     assert m.counted() == {"drop_eth_dst": 1}
     drops = m.console("show interfaces drops")
     assert "port-channel1" in drops
@@ -469,14 +469,14 @@ def test_router_vlan_of_a_bundle(routed):
         f = Ether(raw)
         assert out in (1, 2) and f[Dot1Q].vlan == 20 and f[ARP].psrc == "10.20.0.1"
     m.counted()
-    r.send(2, packet(C_MAC, A_MAC, r.mac, 5, ("10.20.0.2", "10.0.0.2"), tag=20))
+    r.send(2, packet(C_MAC, r.mac, 5, ("10.20.0.2", "10.0.0.2"), tag=20))
     assert list(r.b.sent()) == [0]
-    r.send(0, *[packet(A_MAC, C_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.20.0.2")) for s in range(32)])
+    r.send(0, *[packet(A_MAC, OWN_MAC[0], s, ("10.0.0.2", "10.20.0.2")) for s in range(32)])
     sent = r.b.sent()
     assert sorted(sent) == [1, 2]
     assert all(Ether(raw)[Dot1Q].vlan == 20 for frames in sent.values() for raw in frames)
     assert m.counted() == {"forwarded": 33}
-    r.send(1, packet(C_MAC, A_MAC, r.mac, 5, ("10.20.0.2", "10.0.0.2"), tag=21))
+    r.send(1, packet(C_MAC, r.mac, 5, ("10.20.0.2", "10.0.0.2"), tag=21))
     assert m.counted() == {"drop_vlan_unknown": 1}
 
 
@@ -485,9 +485,9 @@ def test_router_port_that_does_not_collect(routed):
     r.b.up.discard(2)
     r.b.run(45)
     m.counted()
-    r.send(2, packet(B_MAC, A_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
+    r.send(2, packet(B_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
     assert m.counted() == {"drop_bundle": 1}
-    r.send(1, packet(B_MAC, A_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
+    r.send(1, packet(B_MAC, r.mac, 5, ("10.1.0.2", "10.0.0.2")))
     assert list(r.b.sent()) == [0]
     r.b.up.add(2)
     r.b.run(40)
@@ -501,7 +501,7 @@ def test_router_bundle_lost(routed):
     r.b.pull(2)
     assert "port-channel1: link down" in m.text
     m.counted()
-    r.send(0, packet(A_MAC, B_MAC, OWN_MAC[0], 1, ("10.0.0.2", "10.1.0.2")))
+    r.send(0, packet(A_MAC, OWN_MAC[0], 1, ("10.0.0.2", "10.1.0.2")))
     sent = r.b.sent()
     assert set(sent) <= {0} and "forwarded" not in m.counted()
     r.b.plug(1)

@@ -4,7 +4,6 @@ data core is simulated (tests/host/lives.h); tests/system/test_warm_restart.py t
 forwarding continues."""
 import re
 
-import pytest
 import fpm_frames as fpm
 from machine import *
 from test_memory import NAMED, WHOLE

@@ -9,7 +9,7 @@ from ip6 import *
 from machine import *
 from scapy.layers.inet import TCP
 from test_capture import CAPTURE, Stream
-from test_memory import BASE, NO_BUFFER, PING, Stubborn, pieces4, serves, settled
+from test_memory import BASE, NO_BUFFER, PING, Stubborn, pieces4, serves
 from test_remote import AGREE, REMOTE, SECRET
 from test_tcp import Peer
 

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scapy.layers.l2 import Dot1Q
 from test_fuzz import FRAMES, flags_for, one, seeds, seeds6
 from test_http import Client
-from test_switch import Host, flooded, frame, learn, table, tag
+from test_switch import flooded, frame, learn, table, tag
 
 MAC = ROUTER[0].mac
 CONFIG_HOST = WEB + """\
@@ -47,7 +47,7 @@ def s(make):
     return machine
 
 
-def ping(src, dst, vlan=None, **fields):
+def ping(src, dst, **fields):
     return bytes(ether(src, dst) / IP(src=src.ip, dst=dst.ip, **fields) / ICMP(id=7) / Raw(b"x" * 40))
 
 

@@ -115,11 +115,11 @@ def test_the_destination_does_not_switch(switch):
 def test_a_session_without_destination_or_sources(switch):
     m = switch(source(0), learnt=(H0, H1))
     m.send(0, frame(H0, BROADCAST))
-    flooded(m, frame(H0, BROADCAST), 0, (1, 2, 3))
+    flooded(m, frame(H0, BROADCAST), (1, 2, 3))
     m.counted()
     m = switch(SESSION, learnt=(H0, H1))
     m.send(0, frame(H0, BROADCAST))
-    flooded(m, frame(H0, BROADCAST), 0, (1, 2))
+    flooded(m, frame(H0, BROADCAST), (1, 2))
     m.counted()
 
 

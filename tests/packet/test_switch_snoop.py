@@ -3,11 +3,11 @@ messages about groups leave (RFC 4541), what the machine sends, and what it show
 import pytest
 from machine import *
 from scapy.contrib.igmp import IGMP
-from scapy.contrib.igmpv3 import IGMPv3, IGMPv3gr, IGMPv3mq, IGMPv3mr
+from scapy.contrib.igmpv3 import IGMPv3, IGMPv3gr, IGMPv3mr
 from scapy.layers.inet import IPOption_Router_Alert
 from scapy.layers.inet6 import (ICMPv6MLDMultAddrRec, ICMPv6MLDone, ICMPv6MLQuery, ICMPv6MLReport, ICMPv6MLReport2,
                                 IPv6ExtHdrHopByHop, RouterAlert)
-from test_switch import H0, H1, H2, H3, Host, frame, learn, switch, tag
+from test_switch import H0, H1, H2, H3, frame, learn, switch, tag
 
 GROUP, OTHER, GROUP6 = "239.1.1.1", "239.1.1.2", "ff3e::1234"
 HOSTS = (H0, H1, H2, H3)

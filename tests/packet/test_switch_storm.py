@@ -6,7 +6,7 @@ import pytest
 from machine import *
 from prometheus_client.parser import text_string_to_metric_families
 from test_http import Client
-from test_switch import H0, H1, H2, H3, Host, frame, learn, switch, table, tag
+from test_switch import H0, H1, H2, frame, switch, table, tag
 
 GROUP = "01:00:5e:01:02:03"
 CLASSES = {"broadcast": (BROADCAST, "drop_switch_storm_broadcast"),

@@ -8,8 +8,7 @@ import struct
 import pytest
 from ip6 import *
 from machine import *
-from scapy.layers.inet import ICMP, TCP, IPOption_NOP
-from scapy.layers.inet6 import ICMPv6EchoRequest
+from scapy.layers.inet import ICMP, TCP
 from test_group import CONFIG3, C, Routed
 from test_remote import HASH, Session, make_known
 

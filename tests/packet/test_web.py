@@ -1,7 +1,6 @@
 """The web application: requests and answers, byte by byte, in virtual time. tests/unit has the site, the parser and the fields;
 this file has connections, time and memory."""
 import email.parser
-import hashlib
 import io
 import random
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`make soak`: a router under mixed traffic while everything is done to it that can be; says what was
-lost and by what, and whether anything was lost without a reason.
+"""`make soak`: a router under mixed traffic, to which one fault after the other is done. Reports which
+packets were lost, by which fault, and whether any was lost without a fault.
 
     make soak MINUTES=60 NIC=ixgbe CPUS=4 SEED=7
 

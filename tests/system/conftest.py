@@ -227,7 +227,7 @@ def log_path(request):
 
 def pytest_addoption(parser):
     parser.addoption("--cpus", metavar="N", type=int,
-                     help="machines of N CPUs; a test that is of machines of another number is skipped")
+                     help="machines have N CPUs; a test that needs another number is skipped")
     parser.addoption("--deal-cards", action="store_true",
                      help="each test on some cards, or with some of its parameters, instead of with all (DEALS)")
     parser.addoption("--logs", metavar="NAME", default="", help="a folder of its own in build/test-logs")
@@ -312,7 +312,7 @@ def cpus_of(request):
 
     def choose(wanted):
         if asked and wanted not in (None, asked):
-            pytest.skip("it is of a machine of %d CPU%s" % (wanted, "" if wanted == 1 else "s"))
+            pytest.skip("needs a machine of %d CPU%s" % (wanted, "" if wanted == 1 else "s"))
         return wanted or asked or 2
     return choose
 
@@ -321,7 +321,7 @@ def cpus_of(request):
 def several_cpus(request):
     """For a test of a machine whose control core is not a data core."""
     if request.config.option.cpus == 1:
-        pytest.skip("one CPU does all")
+        pytest.skip("needs a data core beside the control core")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Cards that misbehave in a running router (nicsim's faults): each fault is reported and survived,
 and the other port continues."""
 import collections
-import contextlib
 import re
 
 import pytest

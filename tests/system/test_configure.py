@@ -4,7 +4,6 @@ import re
 import threading
 import time
 
-import pytest
 from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
 from test_remote import REMOTE, SECRET, Terminal
 

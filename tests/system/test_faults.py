@@ -7,7 +7,6 @@ import time
 import pytest
 from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, WEB, eventually, pings, reaches,
                       restarts_ports, router_config)
-from launcher import options
 from launcher.guest import LAUNCHER, PYTHON
 from test_remote import REMOTE, SECRET, nc
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 from conftest import pings
-from family import V4, both, lab_of, make_lab6, make_lab_of  # noqa: F401
+from family import V4, both, make_lab6, make_lab_of  # noqa: F401
 
 # A listening port, a closed port, and denied ports.
 OPEN, CLOSED, DENIED = 8001, 8002, 8003

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from conftest import eventually, pings
-from family import V4, both, lab_of, make_lab6, make_lab_of  # noqa: F401
+from family import both, lab_of, make_lab6, make_lab_of  # noqa: F401
 from launcher import options
 
 

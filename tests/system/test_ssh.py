@@ -1,5 +1,4 @@
 """The SSH server of the real image against clients nobody here wrote: OpenSSH, Dropbear, ssh-audit."""
-import os
 import re
 import socket
 import subprocess

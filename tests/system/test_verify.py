@@ -2,7 +2,7 @@
 own address arrive, forged ones do not, and a commit ends that."""
 import pytest
 from conftest import pings
-from family import V4, both, lab_of, make_lab6, make_lab_of  # noqa: F401
+from family import V4, both, make_lab6, make_lab_of  # noqa: F401
 
 FORGED = """\
 import sys
