@@ -332,8 +332,9 @@ def test_pcap(nicsim, tmp_path, order, magic):
     assert records(tmp_path / "out") == [FRAME, FRAME + b"x"]
 
 
-def test_pcap_keeps_time(nicsim, tmp_path):
-    capture(tmp_path / "in", [(i * 100000, FRAME) for i in range(4)])
+@pytest.mark.parametrize("order", "<>")
+def test_pcap_keeps_time(nicsim, tmp_path, order):
+    capture(tmp_path / "in", [(i * 100000, FRAME) for i in range(4)], order)
 
     def in_time():
         n = nicsim("pcap:%s/in;speed=2" % tmp_path)
@@ -380,6 +381,42 @@ def test_stream_listens(nicsim, tmp_path):
     peer.sendall(struct.pack(">I", 16385))
     peer.settimeout(5)
     assert peer.recv(1) == b""
+    peer.close()
+
+
+def test_stream_drops_whole_frames(nicsim):
+    """A peer that does not read loses frames, but no part of one."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    n = nicsim("stream:127.0.0.1:%d" % listener.getsockname()[1])
+    listener.settimeout(5)
+    device = n.device(0)
+    peer, _ = listener.accept()
+    wait_for(lambda: n.port()["carrier"])
+    frames, stream = [], b""
+
+    def send():
+        frames.append(struct.pack(">I", len(frames)) * 2000)
+        device.send(frames[-1])
+
+    while n.port()["wire"]["dropped"] < 3:
+        send()
+    peer.settimeout(0.2)
+    for _ in range(20):  # a frame that was sent in part goes on with the next
+        try:
+            while True:
+                stream += peer.recv(1 << 20)
+        except socket.timeout:
+            send()
+    listener.close()
+    got = []
+    while len(stream) >= 4 + len(frames[0]):
+        assert struct.unpack_from(">I", stream) == (len(frames[0]),)
+        got.append(stream[4:4 + len(frames[0])])
+        stream = stream[4 + len(frames[0]):]
+    numbers = [struct.unpack_from(">I", frame)[0] for frame in got]
+    assert got == [frames[number] for number in numbers]
+    assert numbers == sorted(set(numbers)) and 10 < len(numbers) < len(frames)
     peer.close()
 
 

@@ -756,6 +756,13 @@ static void faults(void **s)
 	none(0);
 	rig_run(2000);
 	take(0);
+	rig_force(f, numbered(0, 60), 0);
+	rig.m->masters = false; /* a late write-back waits, too */
+	rig_run(200000);
+	none(0);
+	rig.m->masters = true;
+	rig_run(2000);
+	take(0);
 	rig_fault_clear("writeback-delay");
 	rig_fault("rx-stuck");
 	rig_force(f, numbered(0, 60), 0);

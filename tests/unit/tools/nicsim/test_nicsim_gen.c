@@ -199,11 +199,43 @@ static void a_row_is_judged_as_its_frames(void **state)
 	}
 }
 
+/* --- numbers --- */
+
+static struct stream numbered;
+
+static bool is_new(uint64_t number)
+{
+	return stream_note(&numbered, &(struct stamp){.number = number}, 60);
+}
+
+/* A duplicate is recognised up to JUDGE_WINDOW numbers back; what is older counts as new. */
+static void duplicates_in_the_window(void **state)
+{
+	(void)state;
+	stream_begin(&numbered, 100);
+	assert_true(is_new(100));
+	assert_true(is_new(100 + JUDGE_WINDOW - 1));
+	assert_false(is_new(100));
+	assert_true(is_new(101));
+	assert_true(is_new(100 + JUDGE_WINDOW));
+	assert_false(is_new(101));
+	assert_true(is_new(100)); /* too far back */
+	assert_true(is_new(100 + 3 * JUDGE_WINDOW)); /* a gap longer than the window */
+	assert_true(is_new(100 + 3 * JUDGE_WINDOW - 1));
+	assert_false(is_new(100 + 3 * JUDGE_WINDOW));
+	assert_false(is_new(99));
+	assert_int_equal(numbered.duplicates, 3);
+	assert_int_equal(numbered.reordered, 3);
+	assert_int_equal(numbered.received, 7);
+	assert_int_equal(numbered.stale, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_as_vouched),
 		cmocka_unit_test(a_row_is_judged_as_its_frames),
+		cmocka_unit_test(duplicates_in_the_window),
 	};
 	seed_random("nicsim_gen");
 	return cmocka_run_group_tests(tests, NULL, NULL);
