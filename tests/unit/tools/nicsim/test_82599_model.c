@@ -365,6 +365,12 @@ static void link_follows_cable(void **s)
 	assert_false(rig_read(LINKS) & LINKS_UP); /* not at once */
 	drive_link();
 	assert_int_equal(rig.irqs[1], 3);
+	rig_fault("module-out");
+	assert_false(rig_read(LINKS) & LINKS_UP);
+	assert_int_equal(rig.irqs[1], 4);
+	rig_fault_clear("module-out");
+	drive_link();
+	assert_int_equal(rig.irqs[1], 5);
 	/* flaps faster than the link can train: never up */
 	for (unsigned i = 0; i < 100; i++) {
 		rig_carrier(i & 1);
