@@ -97,6 +97,8 @@ static void settle(const struct tcp *t, const struct tcp_move_in *in, struct tcp
 	c->ip_hlen = here.ip_hlen;
 	c->pseudo = here.pseudo;
 	c->flags &= ~(uint32_t)FLAGS_LOCAL;
+	if (!(c->flags & CONN_ACCEPTED)) /* no application waits for room */
+		c->flags &= ~(uint32_t)CONN_STARVED;
 
 	c->ooo = TCP_NONE;
 	c->ooo_bufs = 0;
@@ -161,7 +163,7 @@ static enum tcp_move begin_buffer(struct tcp *t, struct tcp_move_in *in, struct 
 	struct pkt p;
 	bool chunk = in->chunks > 0;
 	if (!get(m, &b, sizeof b))
-		return m->left ? TCP_MOVE_FORMAT : TCP_MOVE_MORE;
+		return TCP_MOVE_FORMAT;
 	if (chunk && !tcp_move_check_chunk(in->c, &b, t->pool->stride))
 		return TCP_MOVE_QUEUE;
 	if (!chunk && !tcp_move_check_piece(in->c, &b, t->pool->stride))
@@ -285,14 +287,18 @@ static void restore_marks(struct tcp *t, struct tcp_conn *c, uint32_t sacked)
 	tcp_board_restore(t, c);
 }
 
-/* A connection that waits for something has a timer. */
+/* A connection that waits for something has a timer, and outstanding data has one that sends it again. */
 static void restore_timers(struct tcp *t, struct tcp_conn *c, uint8_t armed)
 {
 	c->armed = armed;
-	if (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND))
+	if (c->snd_una != c->snd_nxt && (!tcp_timer_armed(c, TIMER_SEND) || c->send_kind == SEND_PROBE))
 		tcp_send_timer(t, c);
-	if (c->state == TCP_TIME_WAIT && !tcp_timer_armed(c, TIMER_LIFE))
-		tcp_timer_set(t, c, TIMER_LIFE, t->p.time_wait_ms);
+	if (!tcp_timer_armed(c, TIMER_LIFE)) {
+		if (c->state == TCP_TIME_WAIT)
+			tcp_timer_set(t, c, TIMER_LIFE, t->p.time_wait_ms);
+		else
+			tcp_life_timer(t, c);
+	}
 	tcp_timers_resume(t, c);
 }
 

@@ -414,6 +414,7 @@ static void core_begin_at(struct core *k, uint32_t connections, uint64_t now_us)
 	p = TCP_PARAMS_DEFAULT;
 	p.connections = connections;
 	p.pool_reserve = 16;
+	p.snd_buf_given = 2 * p.snd_buf;
 	memset(k, 0, sizeof *k);
 	k->bufs = aligned_alloc(CACHE_LINE, (size_t)BUFS * BUF_STRIDE_STANDARD);
 	k->stack = calloc(BUFS, sizeof *k->stack);
@@ -569,8 +570,8 @@ static struct {
 	unsigned n;
 } one;
 
-/* A connection of core 0 with `segments` of 1000 bytes echoed and not acknowledged leaves. */
-static void leave_with(unsigned segments)
+/* A connection of core 0 with `segments` of 1000 bytes echoed and not acknowledged. */
+static struct tcp_conn *stay_with(unsigned segments)
 {
 	uint32_t cursor = 0;
 	memset(&one, 0, sizeof one);
@@ -580,11 +581,23 @@ static void leave_with(unsigned segments)
 	establish(&core[0], &one.peer, SECOND);
 	for (unsigned i = 0; i < segments; i++)
 		receive(&core[0], &one.peer, TCP_ACK, 1000, SECOND);
-	struct tcp_conn *c = tcp_next(core[0].tcp, &cursor, UINT32_MAX);
+	return tcp_next(core[0].tcp, &cursor, UINT32_MAX);
+}
+
+static void leave(struct tcp_conn *c)
+{
 	assert_int_equal(tcp_move_begin(&one.out, c), E_OK);
 	assert_int_equal(tcp_move_begin(&one.out, c), E_INVAL);
 	while ((one.len[one.n] = tcp_move_write(&one.out, one.msg[one.n], TCP_MOVE_MSG_MIN)) != 0)
 		one.n++;
+}
+
+static void leave_with(unsigned segments) { leave(stay_with(segments)); }
+
+/* The variables in the first message, to be damaged. */
+static struct tcp_conn *written(void)
+{
+	return &((struct move_record *)(void *)(one.msg[0] + sizeof(struct move_head)))->c;
 }
 
 static enum tcp_move arrive(unsigned i)
@@ -657,7 +670,7 @@ static void refusals(void **state)
 	leave_with(0); /* one that never has anything unconsumed is taken without `join` */
 	static const struct tcp_move_app plain[] = {{.app = &lab_app}};
 	tcp_move_apps(core[1].tcp, plain, 1);
-	((struct move_record *)(void *)(one.msg[0] + sizeof(struct move_head)))->c.rcv_held = 1;
+	written()->rcv_held = 1;
 	assert_int_equal(arrive(0), TCP_MOVE_APP);
 	still_there(0);
 
@@ -712,6 +725,104 @@ static void frozen(void **state)
 	receive(&core[1], &one.peer, TCP_ACK | TCP_FIN, 0, 3 * SECOND);
 	one.peer.ack++;
 	receive(&core[1], &one.peer, TCP_ACK, 0, 3 * SECOND);
+	core_end(&core[0]);
+	core_end(&core[1]);
+}
+
+/* Damaged variables of timers: the connection still makes progress, and no application hears of one that it
+ * does not know. */
+static void damaged_timers(void **state)
+{
+	(void)state;
+	leave_with(1); /* the timer of outstanding data is said to be that of window probes */
+	written()->armed = 1 << TIMER_SEND;
+	written()->send_kind = SEND_PROBE;
+	written()->at_ms[TIMER_SEND] = written()->heard_ms;
+	assert_int_equal(arrive(0), TCP_MOVE_TAKEN);
+	assert_true(tcp_move_ended(core[0].tcp, one.out.id, true));
+	core[1].sent_n = 0;
+	for (unsigned s = 1; s < 5 && core[1].sent_n == 0; s++)
+		tcp_tick(core[1].tcp, (1 + s) * SECOND);
+	assert_int_equal(core[1].sent_n, 1);
+	assert_int_equal(core[1].sent.seq, one.peer.ack);
+	one.peer.ack += 1000;
+	receive(&core[1], &one.peer, TCP_ACK | TCP_FIN, 0, 6 * SECOND);
+	one.peer.ack++;
+	receive(&core[1], &one.peer, TCP_ACK, 0, 6 * SECOND);
+	core_end(&core[0]);
+	core_end(&core[1]);
+
+	struct tcp_conn *c = stay_with(0); /* FIN-WAIT-2 without a timer */
+	tcp_close(c);
+	one.peer.ack++;
+	receive(&core[0], &one.peer, TCP_ACK, 0, SECOND);
+	leave(c);
+	assert_int_equal(written()->state, TCP_FIN_WAIT_2);
+	written()->armed = 0;
+	assert_int_equal(arrive(0), TCP_MOVE_TAKEN);
+	assert_true(tcp_move_ended(core[0].tcp, one.out.id, true));
+	assert_true(tcp_deadline(core[1].tcp) <= 61 * SECOND + MS);
+	receive(&core[1], &one.peer, TCP_ACK | TCP_FIN, 0, 2 * SECOND);
+	tcp_tick(core[1].tcp, 100 * SECOND);
+	assert_int_equal(tcp_connections(core[1].tcp), 0);
+	core_end(&core[0]);
+	core_end(&core[1]);
+
+	c = stay_with(0); /* TIME-WAIT, of which no application knows, waits to tell it of room */
+	tcp_close(c);
+	one.peer.ack++;
+	receive(&core[0], &one.peer, TCP_ACK | TCP_FIN, 0, SECOND);
+	leave(c);
+	assert_int_equal(written()->state, TCP_TIME_WAIT);
+	written()->armed = 1 << TIMER_SEND | 1 << TIMER_LIFE;
+	written()->send_kind = SEND_PROBE;
+	written()->flags |= CONN_STARVED;
+	written()->at_ms[TIMER_SEND] = written()->heard_ms;
+	assert_int_equal(arrive(0), TCP_MOVE_TAKEN);
+	assert_true(tcp_move_ended(core[0].tcp, one.out.id, true));
+	tcp_tick(core[1].tcp, 2 * SECOND);
+	assert_int_equal(tcp_count(core[1].tcp, TCP_TIME_WAIT), 1);
+	tcp_tick(core[1].tcp, 100 * SECOND);
+	assert_int_equal(tcp_connections(core[1].tcp), 0);
+	core_end(&core[0]);
+	core_end(&core[1]);
+}
+
+/* When its data was sent arrives with a connection, in all 64 bits; a larger snd_buf, which the old instance gave
+ * it, does not. */
+static void measured(void **state)
+{
+	(void)state;
+	const uint64_t begin = 5000ull * SECOND;
+	struct tcp_info info;
+	uint32_t cursor = 0;
+	core_begin_at(&core[0], 4, begin);
+	core_begin_at(&core[1], 4, begin);
+	memset(&one, 0, sizeof one);
+	one.peer = peer_new(1);
+	receive(&core[0], &one.peer, TCP_SYN, 0, begin);
+	one.peer.ack = core[0].sent.seq + 1;
+	receive(&core[0], &one.peer, TCP_ACK, 0, begin + 400 * MS);
+	receive(&core[0], &one.peer, TCP_ACK, 100, begin + SECOND);
+	assert_int_equal(core[0].sent.len, 100);
+	struct tcp_conn *c = tcp_next(core[0].tcp, &cursor, UINT32_MAX);
+	const uint32_t room = tcp_send_room(c);
+	tcp_set_snd_buf(c);
+	assert_true(tcp_send_room(c) > room);
+	leave(c);
+	assert_int_equal(tcp_move_read(core[1].tcp, &one.in, one.msg[0], one.len[0], begin + SECOND + 100 * MS),
+	                 TCP_MOVE_TAKEN);
+	assert_true(tcp_move_ended(core[0].tcp, one.in.id, true));
+	cursor = 0;
+	c = tcp_next(core[1].tcp, &cursor, UINT32_MAX);
+	assert_int_equal(tcp_send_room(c), room);
+	one.peer.ack += 100;
+	receive(&core[1], &one.peer, TCP_ACK, 0, begin + SECOND + 300 * MS);
+	tcp_info(c, &info);
+	assert_int_equal(info.srtt_us, (400 - 400 / 8) * MS + 300 * MS / 8); /* RFC 6298 2.3 */
+	receive(&core[1], &one.peer, TCP_ACK | TCP_FIN, 0, begin + 2 * SECOND);
+	one.peer.ack++;
+	receive(&core[1], &one.peer, TCP_ACK, 0, begin + 2 * SECOND);
 	core_end(&core[0]);
 	core_end(&core[1]);
 }
@@ -799,6 +910,8 @@ int main(void)
 		cmocka_unit_test(hundred_thousand),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(frozen),
+		cmocka_unit_test(damaged_timers),
+		cmocka_unit_test(measured),
 		cmocka_unit_test(clocks),
 		cmocka_unit_test(cookies),
 	};
