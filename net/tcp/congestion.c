@@ -277,25 +277,22 @@ static void set_maximum(struct cc *c)
 	c->w_max = c->cwnd < c->w_max ? c->cwnd - c->cwnd * 3 / 20 : c->cwnd;
 }
 
-void cc_on_loss(struct cc *c, uint64_t now_us, uint32_t flight)
+void cc_on_loss(struct cc *c, uint32_t flight)
 {
-	(void)now_us;
 	set_maximum(c);
 	set_threshold(c, flight);
 }
 
-void cc_on_ecn(struct cc *c, uint64_t now_us, uint32_t flight)
+void cc_on_ecn(struct cc *c, uint32_t flight)
 {
-	(void)now_us;
 	set_maximum(c);
 	set_threshold(c, flight);
 	/* RFC 9438 4.6: cwnd may fall to one segment, ssthresh may not */
 	c->cwnd = u32_min(c->cwnd, u32_max(reduced(c, flight), c->mss));
 }
 
-void cc_on_rto(struct cc *c, uint64_t now_us, uint32_t flight, bool first)
+void cc_on_rto(struct cc *c, uint32_t flight, bool first)
 {
-	(void)now_us;
 	if (first)
 		set_threshold(c, flight);
 	c->w_max = 0; /* RFC 9438 4.8: W_max becomes the window that slow start will reach */
@@ -304,11 +301,9 @@ void cc_on_rto(struct cc *c, uint64_t now_us, uint32_t flight, bool first)
 	c->flags |= CC_AFTER_RTO;
 }
 
-void cc_after_idle(struct cc *c, uint64_t now_us, uint64_t idle_us)
+void cc_after_idle(struct cc *c)
 {
-	(void)idle_us;
 	uint32_t restart = initial_window(c->mss);
-	c->last_us = (uint32_t)now_us; /* CUBIC's t excludes the idle time */
 	/* samples from before the pause say nothing about the present queues */
 	c->round_min_rtt_us = c->last_round_min_rtt_us = c->css_baseline_us = NO_RTT;
 	c->flags &= (uint8_t)~(CC_ROUND | CC_CSS);

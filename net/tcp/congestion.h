@@ -89,17 +89,17 @@ void cc_on_rtt(struct cc *c, uint32_t rtt_us, uint32_t snd_una, uint32_t snd_nxt
  * Fast recovery begins: sets ssthresh and leaves cwnd, which the caller then lowers. flight is
  * FlightSize without the data sent by Limited Transmit (RFC 5681 3.2 step 2).
  */
-void cc_on_loss(struct cc *c, uint64_t now_us, uint32_t flight);
+void cc_on_loss(struct cc *c, uint32_t flight);
 
 /* ECN-Echo, at most once per window of data (RFC 3168 6.1.2): sets ssthresh and cwnd. */
-void cc_on_ecn(struct cc *c, uint64_t now_us, uint32_t flight);
+void cc_on_ecn(struct cc *c, uint32_t flight);
 
 /* The retransmission timer expired. first: for the first time for this segment; otherwise ssthresh
  * is kept (RFC 5681 3.1). */
-void cc_on_rto(struct cc *c, uint64_t now_us, uint32_t flight, bool first);
+void cc_on_rto(struct cc *c, uint32_t flight, bool first);
 
 /* The sender resumes after more than an RTO without sending (RFC 5681 4.1). */
-void cc_after_idle(struct cc *c, uint64_t now_us, uint64_t idle_us);
+void cc_after_idle(struct cc *c);
 
 /* The segment size changed (path MTU discovery); 1 to 65535. A smaller size reduces cwnd in
  * proportion, so the number of segments stays the same and no burst results (RFC 5681 3.1). */

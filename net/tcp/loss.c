@@ -223,7 +223,7 @@ static void enter_fast(struct tcp *t, struct tcp_conn *c)
 	 * 6.1.2). Data that limited transmit sent beyond cwnd does not count (RFC 5681 3.2 step
 	 * 2). */
 	if (!(c->flags & CONN_CWR) || !seq_gt(c->ecn_end, c->snd_una))
-		cc_on_loss(&c->cc, t->now_us, u32_min(c->snd_nxt - c->snd_una, c->cc.cwnd));
+		cc_on_loss(&c->cc, u32_min(c->snd_nxt - c->snd_una, c->cc.cwnd));
 	if (c->flags & CONN_ECN) {
 		c->flags |= CONN_CWR;
 		c->ecn_end = c->snd_nxt;
@@ -456,7 +456,7 @@ static void timeout(struct tcp *t, struct tcp_conn *c)
 		c->sacked = 0;
 	uint64_t limit = (uint64_t)c->rack_rtt_us + reordering_us(c);
 	tcp_board_timeout(t, c, !sack, t->now_us - u64_min(t->now_us, limit));
-	cc_on_rto(&c->cc, t->now_us, c->snd_nxt - c->snd_una, first);
+	cc_on_rto(&c->cc, c->snd_nxt - c->snd_una, first);
 	c->rto_una = c->snd_una;
 	c->recovery = RECOVERY_RTO;
 	c->recover = c->snd_nxt;
@@ -566,7 +566,7 @@ static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 	if (c->recovery != RECOVERY_OPEN || seq_le(c->snd_una, c->ecn_end))
 		return;
 	tcp_count_event(t, CNT_tcp_ecn);
-	cc_on_ecn(&c->cc, t->now_us, c->snd_nxt - c->snd_una);
+	cc_on_ecn(&c->cc, c->snd_nxt - c->snd_una);
 	c->ecn_end = c->snd_nxt;
 	c->flags |= CONN_CWR;
 }

@@ -122,11 +122,9 @@ bool tcp_move_check_chunk(const struct tcp_conn *c, const struct move_buffer *b,
 		return false;
 	if (b->flags & CHUNK_RETRANS && !(b->flags & CHUNK_LOST))
 		return false;
-	/* sent ones stand before those never sent, and FIN is the last of all */
+	/* FIN is the last of all. No chunk but FIN is empty, so the numbers keep those sent before those never sent. */
 	const struct tcp *t = c->tcp;
 	if (c->q_last != TCP_NONE && chunk_at(t, c->q_last)->flags & CHUNK_FIN)
-		return false;
-	if (sent && c->q_unsent != TCP_NONE)
 		return false;
 	uint32_t end = b->seq + b->len + fin;
 	return sent ? end - c->snd_una <= c->snd_nxt - c->snd_una

@@ -11,7 +11,7 @@
  * the cookie again. A peer that waits for this side to speak first waits in vain; an owner that wants
  * to prevent this leaves room for syn_max connections beside those that its application keeps.
  *
- *     sequence number   time (5 bits, of 64 s) | MSS (3 bits) | MAC (24 bits)
+ *     sequence number   time (5 bits, in steps of 67 s) | MSS (3 bits) | MAC (24 bits)
  *     timestamp         clock, its low 6 bits: window scale (4, 15: none) | SACK | ECN
  *
  * Without timestamps a connection from a cookie has no window scale, no SACK and no ECN.
@@ -23,9 +23,8 @@
 #include "net/tcp/inside.h"
 #include "net/tcp/move.h"
 
-#define COOKIE_SECONDS 64     /* nominal step of the time in a cookie; see cookie_time */
+#define COOKIE_STEP_LOG2_US 26 /* the time in a cookie counts steps of 2^26 us: 67 s */
 #define COOKIE_STEPS 2        /* a cookie is valid in its own step and in this many more */
-#define COOKIE_TIME_BITS 5
 #define COOKIE_TS_BITS 6
 #define COOKIE_NO_SCALE 15
 #define FASTOPEN_COOKIE_BYTES 8
@@ -304,10 +303,9 @@ static enum counter syn_arrived(struct tcp *t, struct tcp_conn *c, const struct 
 
 /* --- SYN cookies --- */
 
-/* Time in steps of about COOKIE_SECONDS: 2^26 us are 67 s. */
 static uint32_t cookie_time(const struct tcp *t)
 {
-	return (uint32_t)(t->now_us >> 26);
+	return (uint32_t)(t->now_us >> COOKIE_STEP_LOG2_US);
 }
 
 static uint32_t cookie_make(const struct tcp *t, const struct tcp_segment *s, uint32_t irs,
@@ -404,7 +402,7 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 	return CNT_NONE;
 }
 
-#define COOKIE_LIFE_US ((COOKIE_STEPS + 1ull) << 26)
+#define COOKIE_LIFE_US ((COOKIE_STEPS + 1ull) << COOKIE_STEP_LOG2_US)
 
 static bool cookies_are_out(const struct tcp *t)
 {

@@ -4,8 +4,9 @@
  * A chunk is sent from its own buffer: the header is written in front of the payload, and the
  * device then holds the buffer as well as the queue (pkt_meta.refs). This needs room for the
  * header, and the device must have released the buffer after an earlier transmission. Otherwise, and
- * if the payload lies outside the pool (buf_set_outside), a short payload is copied, and a long one becomes a fragment behind a separate header (PKT_CHAIN).
- * A run of full chunks becomes one PKT_TSO frame if the port can segment it.
+ * if the payload lies outside the pool (buf_set_outside), a short payload is copied, and a long one
+ * becomes a fragment behind a separate header (PKT_CHAIN). A run of full chunks becomes one
+ * PKT_TSO frame if the port can segment it.
  *
  * tcp_output sends in this order: lost chunks, new data, and an ACK if none of these carried it. The one
  * chunk of a connection with nothing outstanding takes a shorter path (send_answer), and so does nearly
@@ -569,7 +570,7 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 	uint32_t before = c->snd_nxt;
 	uint32_t idle_ms = t->now_ms - c->sent_ms;
 	if (c->snd_una == c->snd_nxt && idle_ms * 1000ull > c->rto_us)
-		cc_after_idle(&c->cc, t->now_us, idle_ms * 1000ull); /* RFC 5681 4.1 */
+		cc_after_idle(&c->cc); /* RFC 5681 4.1 */
 	if (unlikely(c->path_raise_ms) && (int32_t)(t->now_ms - c->path_raise_ms) >= 0) {
 		c->path_raise_ms = 0; /* RFC 1191 6.3: the path MTU may have risen */
 		c->path_mtu = (uint16_t)tcp_link_mtu(t, &c->remote);

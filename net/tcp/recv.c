@@ -23,10 +23,11 @@ void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint3
  * May data in order be delivered? An application may keep the buffers it gets; an echo keeps them
  * until they are acknowledged. All windows together offer more buffers than exist. Without any
  * buffer nothing could be received, not even the ACKs that release buffers. The last buffers are
- * therefore only used for reception, and their data is dropped; the peer retransmits it. Buffers of
- * packets that are still to be looked at count as free: otherwise the first packet of a long vector is
- * dropped although those behind it give their buffers back, and that again whenever the peer
- * retransmits them all.
+ * therefore only used for reception, and their data is dropped; the peer retransmits it.
+ *
+ * Buffers of packets of this vector that have not been processed yet (tcp.coming) count as free.
+ * Otherwise the first packet of a long vector would be dropped although the packets behind it return
+ * their buffers, and dropped again each time the peer retransmits the whole vector.
  */
 static bool may_deliver(const struct tcp *t)
 {
@@ -35,9 +36,8 @@ static bool may_deliver(const struct tcp *t)
 
 /* --- delivery --- */
 
-static void deliver(struct tcp *t, struct tcp_conn *c, struct pkt *p)
+static void deliver(struct tcp_conn *c, struct pkt *p)
 {
-	(void)t;
 	c->rcv_nxt += p->len;
 	c->rcv_held += p->len;
 	c->flags |= CONN_ACK_DUE;
@@ -58,7 +58,7 @@ static void deliver_ranges(struct tcp *t, struct tcp_conn *c)
 		}
 		p.data += old;
 		p.len = (uint16_t)(p.len - old);
-		deliver(t, c, &p);
+		deliver(c, &p);
 	}
 }
 
@@ -139,14 +139,13 @@ static uint16_t segment_at_most(const struct tcp *t, const struct tcp_conn *c, u
 }
 
 /* Delivers the payload of s, 1 byte or more and the next in order; *taken as in tcp_receive. */
-static void deliver_segment(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
-                            struct pkt *p, bool *taken)
+static void deliver_segment(struct tcp_conn *c, const struct tcp_segment *s, struct pkt *p, bool *taken)
 {
 	p->data = s->data;
 	p->len = (uint16_t)s->len;
 	p->flags = 0;
 	*taken = true;
-	deliver(t, c, p);
+	deliver(c, p);
 }
 
 static void note_size(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
@@ -168,7 +167,7 @@ enum counter tcp_receive_next(struct tcp *t, struct tcp_conn *c, const struct tc
 	if (!may_deliver(t))
 		return CNT_drop_tcp_buffers;
 	note_rtt(t, c, s);
-	deliver_segment(t, c, s, p, taken);
+	deliver_segment(c, s, p, taken);
 	return CNT_delivered_tcp;
 }
 
@@ -195,7 +194,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 	note_rtt(t, c, s);
 	enum counter fate = CNT_delivered_tcp;
 	if (s->len && s->seq == c->rcv_nxt) {
-		deliver_segment(t, c, s, p, taken);
+		deliver_segment(c, s, p, taken);
 	} else if (s->len) {
 		/* RFC 5681 4.2: ACK at once, so that the sender sees the gap */
 		c->flags |= CONN_ACK_NOW;

@@ -52,7 +52,7 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	t->bucket_mask = bucket_count(params->connections) - 1;
 	at += align_up((t->bucket_mask + 1) * sizeof(uint32_t), CACHE_LINE);
 	t->listener = (struct tcp_listen *)(void *)at;
-	/* take_record writes a record on first use. A million records take half a gigabyte, and
+	/* tcp_conn_new writes a record on first use. A million records take half a gigabyte, and
 	 * pages that no connection needs stay untouched. */
 	memset(t->buckets, 0, (size_t)(t->bucket_mask + 1) * sizeof *t->buckets);
 	memset(t->listener, 0, params->listeners * sizeof *t->listener);

@@ -53,8 +53,7 @@ static void give_up(struct tcp *t, struct tcp_conn *c)
 static void keepalive(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t idle = t->now_ms - c->heard_ms;
-	if (idle < keepalive_ms(t)) {
-		c->probes = 0;
+	if (idle < keepalive_ms(t)) { /* and tcp_ack has cleared probes */
 		tcp_timer_set(t, c, TIMER_LIFE, keepalive_ms(t) - idle);
 	} else if (c->snd_una != c->snd_nxt || c->q_first != TCP_NONE) {
 		/* retransmissions or window probes already test the peer */

@@ -38,7 +38,6 @@
 #define WHEEL_DUE        (WHEEL_LEVELS * WHEEL_SLOTS) /* the slot of due records, behind all
                                                          levels */
 #define WHEEL_HEAD       0x80000000u
-#define WHEEL_INDEX_MAX  (WHEEL_HEAD - 2)
 
 _Static_assert(WHEEL_LEVELS * WHEEL_DIGIT_BITS >= 64, "the levels cover every tick");
 
@@ -62,7 +61,7 @@ _Static_assert(sizeof(struct wheel) < 4096, "a wheel stays small beside a first-
 
 /*
  * Makes an empty wheel with the time `now`. The records have `stride` bytes and indexes 0 to
- * WHEEL_INDEX_MAX, and hold a struct wheel_node at node_offset that is zeroed before its first use.
+ * WHEEL_HEAD - 2, and hold a struct wheel_node at node_offset that is zeroed before its first use.
  */
 void wheel_init(struct wheel *w, void *records, size_t stride, size_t node_offset, uint64_t now);
 

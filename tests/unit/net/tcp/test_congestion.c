@@ -44,7 +44,7 @@ static void round_trip(struct path *p)
 /* A loss with the window full, and the recovery by the caller. */
 static void lose(struct path *p)
 {
-	cc_on_loss(&p->c, p->now_us, p->c.cwnd);
+	cc_on_loss(&p->c, p->c.cwnd);
 	p->c.cwnd = p->c.ssthresh;
 	p->now_us += p->rtt_us;
 }
@@ -118,7 +118,7 @@ static void slow_start_limits_an_ack(void **s)
 	assert_int_equal(cubic.c.cwnd, 18 * MSS);
 	cc_on_ack(&cubic.c, 1, 100, 50000, true); /* bytes, not ACKs: ACK division gains nothing */
 	assert_int_equal(cubic.c.cwnd, 18 * MSS + 100);
-	cc_on_rto(&cubic.c, 2, 18 * MSS, true);
+	cc_on_rto(&cubic.c, 18 * MSS, true);
 	cc_on_ack(&cubic.c, 3, 10 * MSS, 50000, true);
 	assert_int_equal(cubic.c.cwnd, 2 * MSS);
 }
@@ -127,7 +127,7 @@ static void slow_start_ends_at_ssthresh(void **s)
 {
 	(void)s;
 	struct path p = after_loss(CC_NEWRENO, 50000, 100);
-	cc_on_rto(&p.c, p.now_us, 40 * MSS, true);
+	cc_on_rto(&p.c, 40 * MSS, true);
 	assert_int_equal(p.c.ssthresh, 20 * MSS);
 	assert_int_equal(p.c.cwnd, MSS);
 	p.segs_per_ack = 1;
@@ -180,15 +180,15 @@ static void newreno_halves(void **s)
 	(void)s;
 	struct path p = path_make(CC_NEWRENO, 50000, 2);
 	p.c.cwnd = 100 * MSS;
-	cc_on_loss(&p.c, 0, 80 * MSS); /* FlightSize, not cwnd: equation (4) */
+	cc_on_loss(&p.c, 80 * MSS); /* FlightSize, not cwnd: equation (4) */
 	assert_int_equal(p.c.ssthresh, 40 * MSS);
 	assert_int_equal(p.c.cwnd, 100 * MSS);
-	cc_on_ecn(&p.c, 0, 60 * MSS);
+	cc_on_ecn(&p.c, 60 * MSS);
 	assert_int_equal(p.c.ssthresh, 30 * MSS);
 	assert_int_equal(p.c.cwnd, 30 * MSS);
-	cc_on_rto(&p.c, 0, 20 * MSS, true);
+	cc_on_rto(&p.c, 20 * MSS, true);
 	assert_int_equal(p.c.ssthresh, 10 * MSS);
-	cc_on_rto(&p.c, 0, 2 * MSS, false);
+	cc_on_rto(&p.c, 2 * MSS, false);
 	assert_int_equal(p.c.ssthresh, 10 * MSS); /* kept: the segment had been retransmitted before */
 	assert_int_equal(p.c.cwnd, MSS);
 }
@@ -201,12 +201,12 @@ static void small_windows(void **s)
 			struct cc c;
 			cc_init(&c, a ? CC_NEWRENO : CC_CUBIC, MSS);
 			c.cwnd = 3 * MSS;
-			cc_on_loss(&c, 0, flight);
+			cc_on_loss(&c, flight);
 			assert_in_range(c.ssthresh, 2 * MSS, 3 * MSS);
-			cc_on_ecn(&c, 0, flight);
+			cc_on_ecn(&c, flight);
 			assert_in_range(c.ssthresh, 2 * MSS, 3 * MSS);
 			assert_in_range(c.cwnd, MSS, 3 * MSS);
-			cc_on_ecn(&c, 0, MSS); /* RFC 9438 4.6: down to one segment */
+			cc_on_ecn(&c, MSS); /* RFC 9438 4.6: down to one segment */
 			assert_int_equal(c.cwnd, MSS);
 		}
 }
@@ -328,17 +328,17 @@ static void cubic_reduces_to_seven_tenths(void **s)
 	struct cc c;
 	cc_init(&c, CC_CUBIC, MSS);
 	c.cwnd = 1000 * MSS;
-	cc_on_loss(&c, 0, 900 * MSS);
+	cc_on_loss(&c, 900 * MSS);
 	assert_int_equal(c.ssthresh, 630 * MSS);
 	assert_int_equal(c.cwnd, 1000 * MSS);
 	assert_int_equal(c.w_max, 1000 * MSS);
 	c.cwnd = 500 * MSS; /* 4.7: below W_max, so further down */
-	cc_on_ecn(&c, 0, 500 * MSS);
+	cc_on_ecn(&c, 500 * MSS);
 	assert_int_equal(c.w_max, 425 * MSS);
 	assert_int_equal(c.cwnd, 350 * MSS);
 	assert_int_equal(c.ssthresh, 350 * MSS);
 	c.cwnd = 425 * MSS;
-	cc_on_loss(&c, 0, 425 * MSS); /* not below */
+	cc_on_loss(&c, 425 * MSS); /* not below */
 	assert_int_equal(c.w_max, 425 * MSS);
 }
 
@@ -367,7 +367,7 @@ static void cubic_after_timeout(void **s)
 	(void)s;
 	struct path p = after_loss(CC_CUBIC, 100000, 1000);
 	round_trip(&p);
-	cc_on_rto(&p.c, p.now_us, 600 * MSS, true);
+	cc_on_rto(&p.c, 600 * MSS, true);
 	assert_int_equal(p.c.ssthresh, 420 * MSS);
 	assert_int_equal(p.c.cwnd, MSS);
 	p.segs_per_ack = 1;
@@ -430,7 +430,7 @@ static void after_idle(void **s)
 	round_trip(&p);
 	uint32_t threshold = p.c.ssthresh, maximum = p.c.w_max;
 	p.now_us += 7000000;
-	cc_after_idle(&p.c, p.now_us, 7000000);
+	cc_after_idle(&p.c);
 	assert_int_equal(p.c.cwnd, 10 * MSS); /* RFC 5681 4.1: the restart window */
 	assert_int_equal(p.c.ssthresh, threshold);
 	while (p.c.cwnd < threshold) {
@@ -443,7 +443,7 @@ static void after_idle(void **s)
 	assert_true(p.c.cwnd < before + before / 10);
 	assert_int_equal(p.c.w_max, maximum);
 	p.c.cwnd = 4 * MSS; /* and never larger than before */
-	cc_after_idle(&p.c, p.now_us, 7000000);
+	cc_after_idle(&p.c);
 	assert_int_equal(p.c.cwnd, 4 * MSS);
 }
 
@@ -454,7 +454,7 @@ static void mss_changes(void **s)
 	cc_init(&c, CC_CUBIC, 1460);
 	cc_set_mss(&c, 536); /* RFC 5681 3.1: as many segments, not as many bytes */
 	assert_int_equal(c.cwnd, 5360);
-	cc_on_loss(&c, 0, 1000);
+	cc_on_loss(&c, 1000);
 	assert_int_equal(c.ssthresh, 1072);
 	cc_set_mss(&c, 9000);
 	assert_int_equal(c.cwnd, 9000);
@@ -478,7 +478,7 @@ static void a_copy_undoes(void **s)
 		round_trip(&p);
 	q = p;
 	struct cc saved = q.c;
-	cc_on_rto(&q.c, q.now_us, 100 * MSS, true);
+	cc_on_rto(&q.c, 100 * MSS, true);
 	q.c = saved;
 	for (int rtt = 0; rtt < 100; rtt++) {
 		round_trip(&p);
@@ -587,7 +587,7 @@ static void hystart_is_for_the_first_slow_start(void **s)
 {
 	(void)s;
 	struct hystart h = hystart_make();
-	cc_on_rto(&h.c, 0, 1000 * MSS, true);
+	cc_on_rto(&h.c, 1000 * MSS, true);
 	for (int round = 0; round < 5; round++)
 		hystart_round(&h, 40000 + (uint32_t)round * 20000);
 	assert_false(h.c.flags & CC_CSS);
@@ -629,19 +629,19 @@ static void event(struct cc *c, uint64_t *now)
 	*now += random64() >> (24 + random_below(40));
 	switch (random_below(12)) {
 	case 0:
-		cc_on_loss(c, *now, flight);
+		cc_on_loss(c, flight);
 		assert_int_equal(c->cwnd, before.cwnd);
 		break;
 	case 1:
-		cc_on_ecn(c, *now, flight);
+		cc_on_ecn(c, flight);
 		assert_true(c->cwnd <= before.cwnd);
 		break;
 	case 2:
-		cc_on_rto(c, *now, flight, random_below(2));
+		cc_on_rto(c, flight, random_below(2));
 		assert_int_equal(c->cwnd, c->mss);
 		break;
 	case 3:
-		cc_after_idle(c, *now, any32());
+		cc_after_idle(c);
 		assert_true(c->cwnd <= before.cwnd);
 		break;
 	case 4:

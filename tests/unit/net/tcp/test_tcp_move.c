@@ -662,6 +662,16 @@ static void refusals(void **state)
 	core_end(&core[0]);
 	core_end(&core[1]);
 
+	struct tcp_conn *c = stay_with(0); /* an answer to an earlier move */
+	leave(c);
+	const uint64_t earlier = one.out.id;
+	assert_true(tcp_move_ended(core[0].tcp, earlier, false));
+	core[0].cnt.v[CNT_tcp_move_refused] = 0;
+	one.n = 0;
+	leave(c);
+	assert_false(tcp_move_ended(core[0].tcp, earlier, true));
+	still_there(0);
+
 	leave_with(0); /* the application is unknown there */
 	tcp_move_apps(core[1].tcp, lab_apps, 0);
 	assert_int_equal(arrive(0), TCP_MOVE_APP);
