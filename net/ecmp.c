@@ -138,8 +138,8 @@ static inline uint32_t finish(uint64_t hash)
 /* True if the first four bytes of the segment are ports. */
 static bool has_ports(uint8_t proto)
 {
-	const uint8_t dccp = 33, sctp = 132, udp_lite = 136; /* IANA, protocol numbers */
-	return proto == IP4_PROTO_TCP || proto == IP4_PROTO_UDP || proto == dccp || proto == sctp ||
+	const uint8_t dccp = 33, udp_lite = 136; /* IANA, protocol numbers */
+	return proto == IP4_PROTO_TCP || proto == IP4_PROTO_UDP || proto == dccp || proto == IP4_PROTO_SCTP ||
 	       proto == udp_lite;
 }
 

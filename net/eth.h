@@ -1,7 +1,7 @@
 /*
  * Ethernet II frames: header, types, station addresses. All helpers take unaligned pointers.
  *
- *     octet 0 destination, 6 source, 12 type, big-endian (below 0x0600: an 802.3 length)
+ *     octet 0 destination, 6 source, 12 type, big-endian (up to ETH_LENGTH_MAX: an 802.3 length)
  */
 #ifndef NET_ETH_H
 #define NET_ETH_H
@@ -18,6 +18,8 @@
 #define ETH_TYPE_ARP 0x0806
 #define ETH_TYPE_VLAN 0x8100 /* IEEE 802.1Q 9.4: a tag of ETH_TAG_LEN bytes precedes the type */
 #define ETH_TYPE_IP6 0x86dd
+#define ETH_TYPE_VLAN_SERVICE 0x88a8 /* the tag of a provider (IEEE 802.1Q table 9-1) */
+#define ETH_LENGTH_MAX 1500 /* up to this value the field is a length and no type (IEEE 802.3 3.2.6) */
 
 #define ETH_TAG_LEN 4
 #define ETH_VID_MASK 0xfff /* in the second half of the tag: priority, DEI, VLAN identifier (9.6) */

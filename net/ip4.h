@@ -32,6 +32,7 @@ enum ip4_proto {
 	IP4_PROTO_ICMP = 1,
 	IP4_PROTO_TCP = 6,
 	IP4_PROTO_UDP = 17,
+	IP4_PROTO_SCTP = 132, /* RFC 9260 */
 };
 
 struct ip4_header {

@@ -3,7 +3,6 @@
 
 #include "net/eth.h"
 
-#define LENGTH_MAX 1500 /* up to this, the field is a length and no EtherType (802.3 3.2.6) */
 #define TYPE_SLOW 0x8809
 #define TYPE_LLDP 0x88cc
 
@@ -23,7 +22,7 @@ enum link_protocol link_protocol_of(const uint8_t *frame)
 	const unsigned type = be16_load(frame + 12);
 	const int group = link_group(frame);
 	const bool near = group == GROUP_BRIDGE || group == GROUP_NON_TPMR;
-	if (group == GROUP_BRIDGE && type <= LENGTH_MAX)
+	if (group == GROUP_BRIDGE && type <= ETH_LENGTH_MAX)
 		return LINK_STP;
 	if (type == TYPE_SLOW && (group == GROUP_SLOW || near))
 		return LINK_SLOW;

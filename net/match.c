@@ -6,18 +6,14 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define TAG_CUSTOMER 0x8100 /* IEEE 802.1Q table 9-1 */
-#define TAG_SERVICE 0x88a8
-#define TAG_BYTES 4
 #define TAGS_MAX 2
-#define PROTO_SCTP 132
 #define ARP_LEN 28
 
 /* UDP (RFC 768) and SCTP (RFC 9260 3.1) have the ports at the same place as TCP. */
 static void read_ports(struct match_frame *f, const uint8_t *l4, unsigned len)
 {
 	if (len < 4 || (f->proto != IP4_PROTO_TCP && f->proto != IP4_PROTO_UDP &&
-	                f->proto != PROTO_SCTP))
+	                f->proto != IP4_PROTO_SCTP))
 		return;
 	f->has_port = true;
 	f->src_port = be16_load(l4);
@@ -66,14 +62,14 @@ void match_read(struct match_frame *f, const uint8_t *frame, unsigned len)
 	unsigned at = ETH_HLEN - 2;
 	memset(f, 0, sizeof *f);
 	f->vlan = f->proto = MATCH_ANY;
-	for (unsigned tags = 0; at + 2 <= len; tags++, at += TAG_BYTES) {
+	for (unsigned tags = 0; at + 2 <= len; tags++, at += ETH_TAG_LEN) {
 		f->type = be16_load(frame + at);
-		if ((f->type != TAG_CUSTOMER && f->type != TAG_SERVICE) || tags == TAGS_MAX ||
-		    at + 2 + TAG_BYTES > len)
+		if ((f->type != ETH_TYPE_VLAN && f->type != ETH_TYPE_VLAN_SERVICE) || tags == TAGS_MAX ||
+		    at + 2 + ETH_TAG_LEN > len)
 			break;
 		if (tags == 0) {
-			f->vlan = be16_load(frame + at + 2) & 0xfff;
-			f->service = f->type == TAG_SERVICE;
+			f->vlan = be16_load(frame + at + 2) & ETH_VID_MASK;
+			f->service = f->type == ETH_TYPE_VLAN_SERVICE;
 		}
 	}
 	at += 2;
@@ -162,7 +158,7 @@ static bool is_plain(const uint8_t *frame, unsigned len)
 static bool plain_has_port(const uint8_t *ip)
 {
 	const uint8_t proto = ip4_proto(ip);
-	return (proto == IP4_PROTO_TCP || proto == IP4_PROTO_UDP || proto == PROTO_SCTP) &&
+	return (proto == IP4_PROTO_TCP || proto == IP4_PROTO_UDP || proto == IP4_PROTO_SCTP) &&
 	       (be16_load(ip + 6) & IP4_OFFSET_MASK) == 0;
 }
 
@@ -198,7 +194,7 @@ static bool plain_term_is_true(const struct match_term *t, const void *frame)
 	return (src && t->direction != MATCH_DST) || (dst && t->direction != MATCH_SRC);
 }
 
-/* May it be a segment of that connection? Its addresses are not looked at. */
+/* True if the frame may be a segment of that connection: its addresses are not compared. */
 static bool plain_may_be_flow(const struct match_flow *flow, const uint8_t *ip)
 {
 	const uint16_t src = be16_load(ip + IP4_HLEN), dst = be16_load(ip + IP4_HLEN + 2);

@@ -63,9 +63,9 @@ struct match_frame {
 	struct net_addr src, dst;
 };
 
-/* What data cores ask of each frame: does it match, and is it no segment of that connection? The same as
- * match_read(), match_is() and !match_is_flow(), and most of it is skipped for untagged IPv4 without
- * options. */
+/* True if the frame, of which len bytes are there, matches and is not a segment of that connection. The
+ * result is that of match_read(), match_is() and !match_is_flow(), most of which is skipped for untagged
+ * IPv4 without options, because data cores call this for each frame. */
 bool match_wants(const struct match *m, const struct match_flow *except, const uint8_t *frame, unsigned len);
 
 /* Parses a frame of which len bytes are there. */

@@ -19,8 +19,6 @@
 #define PORT_BFD_ECHO 3785
 #define PORT_BFD_MULTIHOP 4784
 
-#define LENGTH_MAX 1500 /* IEEE 802.3 3.2.6: up to this value the field is a length */
-
 const struct routing_desc routing_desc[ROUTING_PROTOCOLS_END] = {
 #define ROUTING_DESC(name, word, rate, burst, usual) [ROUTING_##name] = {word, rate, burst},
 	ROUTING_PROTOCOLS(ROUTING_DESC)
@@ -108,7 +106,7 @@ static bool is_isis(const uint8_t *frame, unsigned len, unsigned length)
 enum routing_protocol routing_of_link(const uint8_t *frame, unsigned len)
 {
 	const unsigned type = be16_load(frame + 12);
-	if (type <= LENGTH_MAX)
+	if (type <= ETH_LENGTH_MAX)
 		return is_isis(frame, len, type) ? ROUTING_ISIS : ROUTING_NONE;
 	return link_protocol_of(frame) == LINK_LLDP ? ROUTING_LLDP : ROUTING_NONE;
 }

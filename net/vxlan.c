@@ -6,9 +6,6 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define TYPE_PROVIDER_VLAN 0x88a8
-#define LENGTH_MAX 1500 /* IEEE 802.3 3.2.6 */
-
 /* Messages by which the router resolves neighbours (RFC 4861 4.3 to 4.5). */
 static bool is_neighbour_discovery(const uint8_t *ip)
 {
@@ -25,7 +22,7 @@ static unsigned payload(const uint8_t *frame, unsigned len, enum counter *bad)
 	switch (type) {
 	case ETH_TYPE_ARP:
 	case ETH_TYPE_VLAN:
-	case TYPE_PROVIDER_VLAN:
+	case ETH_TYPE_VLAN_SERVICE:
 		*bad = CNT_drop_vxlan_type;
 		return left;
 	case ETH_TYPE_IP4:
@@ -39,9 +36,9 @@ static unsigned payload(const uint8_t *frame, unsigned len, enum counter *bad)
 		                                    : CNT_NONE;
 		return good ? ip6_total_len(ip) : left;
 	default:
-		good = type > LENGTH_MAX || type <= left;
+		good = type > ETH_LENGTH_MAX || type <= left;
 		*bad = good ? CNT_NONE : CNT_drop_vxlan_malformed;
-		return good && type <= LENGTH_MAX ? type : left;
+		return good && type <= ETH_LENGTH_MAX ? type : left;
 	}
 }
 

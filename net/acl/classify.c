@@ -22,7 +22,7 @@ enum transport {
 
 static const uint8_t transport_of[256] = {
 	[IP4_PROTO_TCP] = TRANSPORT_TCP,    [IP4_PROTO_UDP] = TRANSPORT_PORTS,
-	[ACL_PROTO_SCTP] = TRANSPORT_PORTS,     [IP4_PROTO_ICMP] = TRANSPORT_ICMP4,
+	[IP4_PROTO_SCTP] = TRANSPORT_PORTS,     [IP4_PROTO_ICMP] = TRANSPORT_ICMP4,
 	[IP6_ICMP6] = TRANSPORT_ICMP6,
 };
 
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void read_short(struct acl_keys *k, unsigned i,
                                                  bool six, const uint8_t *l4, unsigned len)
 {
 	const struct recipe *r = &recipes[six][transport_of[proto]];
-	if (len < (proto == ACL_PROTO_SCTP ? SCTP_LEAST : r->least))
+	if (len < (proto == IP4_PROTO_SCTP ? SCTP_LEAST : r->least))
 		set_transport(k, i, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
 	else
 		set_by(r, k, i, proto, r->least ? be32_load(l4) : 0, 0);

@@ -115,8 +115,6 @@ struct acl {
 	const uint64_t *permit; /* bit r: rule r is a permit; and a 0 for each of enum acl_other */
 };
 
-#define ACL_PROTO_SCTP 132
-
 /* Packets per batch, a multiple of all paths' lanes: their loads overlap, and all of the batch
  * stays in L1. */
 #define ACL_LOT 64

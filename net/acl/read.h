@@ -74,7 +74,7 @@ SEARCH_FN void put_transport(const struct acl *a, struct acl_keys *k, unsigned i
 {
 	const lanes host = from_be(first), high = upper_half(host), none = (lanes){0} + ACL_PORT_NONE;
 	const lanes tcp = proto == IP4_PROTO_TCP;
-	const lanes ports = tcp | (proto == IP4_PROTO_UDP) | (proto == ACL_PROTO_SCTP);
+	const lanes ports = tcp | (proto == IP4_PROTO_UDP) | (proto == IP4_PROTO_SCTP);
 	const lanes flags = a->flags ? byte_of(third, 1) : (lanes){0};
 	put(&k->word[ACL_SRC_PORT][i], select_lanes(ports, high, none));
 	put(&k->word[ACL_DST_PORT][i],
@@ -100,7 +100,7 @@ SEARCH_FN uint32_t not_plain4(const lanes word[4])
 SEARCH_FN uint32_t not_plain6(const lanes word[4])
 {
 	const lanes next = byte_of(word[1], 2);
-	const lanes plain = (next == IP6_TCP) | (next == IP6_UDP) | (next == ACL_PROTO_SCTP) |
+	const lanes plain = (next == IP6_TCP) | (next == IP6_UDP) | (next == IP4_PROTO_SCTP) |
 	                    (next == IP6_ICMP6);
 	return signs(~plain | too_short(word[1], 0, PLAIN_TRANSPORT));
 }
