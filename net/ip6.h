@@ -94,16 +94,10 @@ static inline bool ip6_is_multicast(const struct net_addr *a)
 	return be32_get((be32_t){a->w[0]}) >> 24 == 0xff;
 }
 
-/* RFC 4291 2.7 and RFC 7346: the scope of a multicast address. */
+/* RFC 4291 2.7: the scopes of multicast addresses that matter here, of 0 to 15. */
 enum ip6_scope {
-	IP6_SCOPE_RESERVED = 0,
 	IP6_SCOPE_INTERFACE = 1,
 	IP6_SCOPE_LINK = 2,
-	IP6_SCOPE_REALM = 3,
-	IP6_SCOPE_ADMIN = 4,
-	IP6_SCOPE_SITE = 5,
-	IP6_SCOPE_ORGANISATION = 8,
-	IP6_SCOPE_GLOBAL = 14,
 };
 
 static inline unsigned ip6_multicast_scope(const struct net_addr *a)
@@ -127,12 +121,6 @@ static inline uint64_t ip6_identifier(const struct net_addr *a)
 static inline struct net_addr ip6_link_local(uint64_t identifier)
 {
 	return (struct net_addr)IP6(0xfe800000, 0, (uint32_t)(identifier >> 32), (uint32_t)identifier);
-}
-
-/* fc00::/7 (RFC 4193 3.1) */
-static inline bool ip6_is_unique_local(const struct net_addr *a)
-{
-	return be32_get((be32_t){a->w[0]}) >> 25 == 0xfc >> 1;
 }
 
 /* True for the address of a single interface: not unspecified, loopback, multicast or IPv4. */

@@ -28,13 +28,12 @@
 
 #define RA_PREFIXES_MAX 8
 #define RA_SERVERS_MAX 4
-#define RA_LIFETIME_INFINITE UINT32_MAX /* for a prefix or a server, seconds */
 
 enum ra_preference { RA_MEDIUM = 0, RA_HIGH = 1, RA_LOW = 3 };
 
 struct ra_prefix {
 	struct net_addr addr; /* bits after plen are not sent */
-	uint32_t valid_s, preferred_s;
+	uint32_t valid_s, preferred_s; /* UINT32_MAX: infinite */
 	uint8_t plen;
 	bool on_link, autonomous;
 };

@@ -225,7 +225,8 @@ static void node_replace(struct fib_writer *w, struct slot s, unsigned order, un
 /* --- painting --- */
 
 /* Writes `leaf` over the leaves of length <= plen in n entries and everything below them (invariant
- * 1). Widens nodes there as needed (invariant 6). Recursion is at most TRIE_DEPTH_MAX deep. */
+ * 1). Widens nodes there as needed (invariant 6). Recursion is 14 deep at
+ * most, the levels of nodes of IPv6: (128 - TRIE_TOP6) / 8. */
 static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen, struct leaf leaf)
 {
 	const uint8_t *length = lengths_of(w->priv, s.node);

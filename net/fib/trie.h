@@ -48,7 +48,6 @@
 
 #define TRIE_TOP4 17u
 #define TRIE_TOP6 16u
-#define TRIE_DEPTH_MAX 14 /* node levels: (128 - 16) / 8 */
 
 #define TRIE_NODE (1u << 31)
 #define TRIE_WIDTH_SHIFT 29

@@ -1,7 +1,7 @@
 /*
- * See sets.h, and rib.h for why hosts take no sets. Whether a route covers a host is not written down
- * here: a route does as long as its own slot says SLOT_IN_TABLE. A host's slot is SLOT_REFUSED if the
- * forwarding table had no room when the host was to enter it.
+ * See sets.h, and rib.h for why hosts take no sets. A route covers a host while the slot of the route's
+ * prefix has SLOT_IN_TABLE; the host's own slot does not record it. A host's slot has SLOT_REFUSED if
+ * the forwarding table had no room for the host.
  */
 #include "lib/assert.h"
 #include "net/rib/sets.h"
@@ -27,20 +27,11 @@ uint32_t host_find(const struct rib *r, const struct rib_prefix *p, uint32_t *sl
 	return *slot == TABLE_NO_SLOT ? RIB_NH_NONE : slot_set(&r->hosts, *slot);
 }
 
-/* One that the sweep misses because of this waits for the next. */
-static void host_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t from)
-{
-	(void)ctx;
-	(void)t;
-	(void)to;
-	(void)from;
-}
-
 static void withdraw(struct rib *r, const struct rib_prefix *p, uint32_t slot)
 {
 	const bool in = !is_covered(r, p) && !(slot_flags(&r->hosts, slot) & SLOT_REFUSED);
 	write(r, slot, slot_set(&r->hosts, slot), 0);
-	table_remove(&r->hosts, slot, host_moved, NULL);
+	table_remove(&r->hosts, slot, NULL, NULL); /* a slot that the sweep misses thereby waits for the next one */
 	r->prefixes[RIB_HOST]--;
 	if (in)
 		r->ops->take(p);

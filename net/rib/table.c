@@ -110,7 +110,8 @@ void table_remove(struct rib_table *t, uint32_t slot,
 		       words * sizeof(uint32_t));
 		*slot_tail(t, i) = UINT32_MAX; /* clears the old copy before `moved` looks at the
 		                                  table */
-		moved(ctx, t, hole, i);
+		if (moved)
+			moved(ctx, t, hole, i);
 		hole = i;
 	}
 	*slot_tail(t, hole) = UINT32_MAX;

@@ -39,7 +39,7 @@ static inline unsigned slot_flags(const struct rib_table *t, uint32_t i)
 	return *slot_tail(t, i) >> 24 & SLOT_FLAGS;
 }
 
-/* In which the routing engine last stated the prefix, 1 to RIB_EPOCHS; 0: it has not. */
+/* The epoch in which the routing engine last stated the prefix, 1 to RIB_EPOCHS; 0: it has not. */
 static inline unsigned slot_epoch(const struct rib_table *t, uint32_t i)
 {
 	return *slot_tail(t, i) >> 26;
@@ -62,7 +62,7 @@ static inline bool slot_is_stale(const struct rib *r, const struct rib_table *t,
 	return slot_set(t, i) != TABLE_NO_SET && slot_epoch(t, i) != 0 && slot_epoch(t, i) != r->epoch;
 }
 
-/* A slot of those flags comes (by 1) or goes (by UINT32_MAX). */
+/* Counts a slot with these flags that is added (by: 1) or removed (by: UINT32_MAX, minus one). */
 static inline void count_flags(struct rib *r, unsigned flags, uint32_t by)
 {
 	r->refused += flags & SLOT_REFUSED ? by : 0;
@@ -93,7 +93,7 @@ static inline void slot_state(struct rib *r, struct rib_table *t, uint32_t slot,
 	slot_epoch_write(t, slot, epoch);
 }
 
-/* `by` prefixes have routes of other sources now; bits as in rib_set.sources. */
+/* `by` prefixes have routes of the sources `new` instead of `old`; bits as in rib_set.sources. */
 static inline void count_sources(struct rib *r, unsigned old, unsigned new, uint32_t by)
 {
 	for (unsigned bits = old ^ new; bits; bits &= bits - 1)
@@ -115,7 +115,8 @@ void table_prefetch(const struct rib_table *t, const struct rib_prefix *p);
  * set. */
 uint32_t table_add(struct rib_table *t, const struct rib_prefix *p);
 
-/* Frees the slot. Slots behind it move up; moved(ctx, table, to, from) is called for each. */
+/* Frees the slot. Slots behind it move up; moved(ctx, table, to, from) is called for each, unless it
+ * is NULL. */
 void table_remove(struct rib_table *t, uint32_t slot,
                   void (*moved)(void *ctx, struct rib_table *t, uint32_t to, uint32_t from),
                   void *ctx);

@@ -123,24 +123,23 @@ static void classes(void **s)
 	(void)s;
 	const struct {
 		const char *addr;
-		bool loopback, multicast, link_local, unique_local, unicast;
+		bool loopback, multicast, link_local, unicast;
 	} rows[] = {
-		{"::", 0, 0, 0, 0, 0},          {"::1", 1, 0, 0, 0, 0},
-		{"::2", 0, 0, 0, 0, 1},         {"::ffff:1.2.3.4", 0, 0, 0, 0, 0},
-		{"::fffe:1.2.3.4", 0, 0, 0, 0, 1}, {"1::1", 0, 0, 0, 0, 1},
-		{"fe80::1", 0, 0, 1, 0, 1},     {"fe90::", 0, 0, 1, 0, 1},
-		{"febf:ffff::", 0, 0, 1, 0, 1}, {"fec0::1", 0, 0, 0, 0, 1},
-		{"fe7f::1", 0, 0, 0, 0, 1},     {"fc00::", 0, 0, 0, 1, 1},
-		{"fdff::1", 0, 0, 0, 1, 1},     {"fbff::1", 0, 0, 0, 0, 1},
-		{"ff02::1", 0, 1, 0, 0, 0},     {"ffff::", 0, 1, 0, 0, 0},
-		{"2001:db8::1", 0, 0, 0, 0, 1},
+		{"::", 0, 0, 0, 0}, {"::1", 1, 0, 0, 0},
+		{"::2", 0, 0, 0, 1}, {"::ffff:1.2.3.4", 0, 0, 0, 0},
+		{"::fffe:1.2.3.4", 0, 0, 0, 1}, {"1::1", 0, 0, 0, 1},
+		{"fe80::1", 0, 0, 1, 1},     {"fe90::", 0, 0, 1, 1},
+		{"febf:ffff::", 0, 0, 1, 1}, {"fec0::1", 0, 0, 0, 1},
+		{"fe7f::1", 0, 0, 0, 1},     {"fc00::", 0, 0, 0, 1},
+		{"fdff::1", 0, 0, 0, 1},     {"fbff::1", 0, 0, 0, 1},
+		{"ff02::1", 0, 1, 0, 0},     {"ffff::", 0, 1, 0, 0},
+		{"2001:db8::1", 0, 0, 0, 1},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
 		struct net_addr a = addr6(rows[i].addr);
 		assert_int_equal(ip6_is_loopback(&a), rows[i].loopback);
 		assert_int_equal(ip6_is_multicast(&a), rows[i].multicast);
 		assert_int_equal(ip6_is_link_local(&a), rows[i].link_local);
-		assert_int_equal(ip6_is_unique_local(&a), rows[i].unique_local);
 		assert_int_equal(ip6_is_unicast(&a), rows[i].unicast);
 	}
 	for (unsigned scope = 0; scope < 16; scope++)
