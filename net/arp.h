@@ -145,7 +145,7 @@ struct arp_ops {
 	 * table evicts it. NULL: never. Must not call the module. */
 	bool (*in_use)(void *ctx, unsigned index);
 	/* Another station, with this MAC, claims our address on the interface. Once in RFC 5227's
-	 * DEFEND_INTERVAL, when the address is defended. NULL: nobody wants to know. */
+	 * DEFEND_INTERVAL, when the address is defended. NULL: not reported. */
 	void (*conflict)(void *ctx, unsigned interface, uint32_t ip, const uint8_t *mac);
 };
 

@@ -18,12 +18,12 @@
  *    new member in each bucket. Both must therefore stay usable until readers have passed a
  *    quiescent point.
  *
- * Buckets are apportioned as seats of a parliament, by the method of Webster with one seat for
- * everybody: the next bucket goes to the member with the largest quotient weight / (buckets + 1/2).
- * The method of the largest remainder would break invariants 2 and 3: with it a member's departure may
- * take a bucket from one that stays. So does each method that always rounds the exact share up or
- * down (Balinski and Young, Fair Representation, 1982). Webster's does so nearly always, unless the
- * least share of one bucket is more than some members' due.
+ * Buckets are apportioned by the method of Webster (Balinski and Young, Fair Representation, 1982), with
+ * at least one for each member: the next bucket goes to the member with the largest quotient
+ * weight / (buckets + 1/2). Other methods, such as that of the largest remainder, always give the exact
+ * share rounded up or down. They would break invariants 2 and 3: when a member leaves, one that stays
+ * may lose a bucket. Webster's method nearly always gives the rounded share too, unless the exact share
+ * of some members is less than one bucket.
  *
  * The hash covers fields that are the same in all packets of a flow:
  *

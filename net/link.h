@@ -7,7 +7,7 @@
  *     SLOW       EtherType 0x8809: LACP, marker, OAM    :02 (802.3 annex 57A), :00, :03 (802.1AX, Protocol_DA)
  *     LLDP       EtherType 0x88cc                       :0e, :03, :00 (802.1AB 7.1)
  *
- * Only the header is checked; what follows it is the protocol's business.
+ * Only the header is checked here; the module of the protocol checks the rest.
  */
 #ifndef NET_LINK_H
 #define NET_LINK_H

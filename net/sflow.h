@@ -1,6 +1,7 @@
 /*
- * sFlow version 5 (sflow.org, sflow_version_5.txt), as an agent writes it: datagrams in XDR (RFC 4506) with flow samples, which
- * have the head of a frame, and counter samples of ports. Compact forms only: indices of interfaces are below 2^24.
+ * sFlow version 5 (sflow.org, sflow_version_5.txt), as an agent writes it: datagrams in XDR (RFC 4506). They
+ * contain flow samples, with the first bytes of a frame, and counter samples of ports. Only the compact forms
+ * are written: indexes of interfaces are below 2^24.
  */
 #ifndef NET_SFLOW_H
 #define NET_SFLOW_H

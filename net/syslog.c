@@ -23,7 +23,8 @@ static void put_structured_data(struct fmt_buf *b, const struct syslog_message *
 	fmt_put(b, " ");
 	if (m->utc_ns)
 		fmt_put(b, "[timeQuality tzKnown=\"1\" isSynced=\"%u\"]", m->synchronized);
-	fmt_put(b, "[meta sequenceId=\"%llu\" sysUpTime=\"%llu\"]", (ull)(before - divide(before, SEQUENCE_MAX) * SEQUENCE_MAX + 1),
+	fmt_put(b, "[meta sequenceId=\"%llu\" sysUpTime=\"%llu\"]",
+	        (ull)(before - divide(before, SEQUENCE_MAX) * SEQUENCE_MAX + 1),
 	        (ull)divide(m->since_boot_ns, 10000000));
 }
 

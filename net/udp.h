@@ -51,10 +51,9 @@ unsigned udp_packet_build(uint8_t *out, unsigned room, const struct udp_build *b
 
 /*
  * Turns a valid datagram in place into its echo (RFC 862): addresses and ports swapped, TTL or hop
- * limit
- * 64. The UDP checksum, complete, partial or absent, stays valid, because swapping does not change
- *     the sum; the IPv4 checksum is updated. IPv4 options become End of Option List. IPv6 extension
- *     headers are not returned. Returns the start of the echo, which is ip if there were none.
+ * limit 64. The UDP checksum, complete, partial or absent, stays valid, because swapping does not
+ * change the sum; the IPv4 checksum is updated. IPv4 options become End of Option List. IPv6
+ * extension headers are not returned. Returns the start of the echo: ip, unless there were such headers.
  */
 uint8_t *udp_echo_make(uint8_t *ip);
 

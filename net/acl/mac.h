@@ -2,9 +2,9 @@
  * Access lists of MAC addresses: an ordered list of rules about the Ethernet header and the VLAN of a frame.
  * The first rule that matches decides; the caller drops and counts.
  *
- * A rule compares the addresses under masks of any form, so no tree of ranges serves (net/acl/acl.h): the rules
- * are compared one after the other, with two words each. The cost grows with the number of rules in front of
- * the one that matches.
+ * A rule compares the addresses under masks of any form, for which the trees of net/acl/acl.h cannot be used.
+ * The rules are compared one after the other, two words each. The cost grows with the number of rules in
+ * front of the one that matches.
  *
  * A finished table does not change, and holds no pointer: it may be copied.
  */
@@ -29,7 +29,7 @@ struct acl_mac_key {
 
 struct acl_mac;
 
-/* Bytes of the table of so many rules, and of its alignment: 8. */
+/* Bytes of the table of `rules` rules, which is 8-byte aligned. */
 size_t acl_mac_bytes(uint32_t rules);
 
 /* Makes the table of 1 or more rules in the caller's memory of acl_mac_bytes(rules). */

@@ -3,7 +3,7 @@
 #include "net/rib/sets.h"
 #include "net/rib/table.h"
 
-/* A length that the family has, and no bit after it. */
+/* True if the family has prefixes of that length, and no bit after it is set. */
 static bool is_prefix(const struct rib_prefix *p)
 {
 	const unsigned shift = p->six ? 0 : 96;
@@ -13,7 +13,7 @@ static bool is_prefix(const struct rib_prefix *p)
 	return net_addr_equal(&masked, &p->addr);
 }
 
-/* The routes of a set, NULL: the set is none. */
+/* The routes of a set; NULL: the memory holds no valid set. */
 static const struct rib_member *members_of(const struct rib *r, const struct rib_set *s)
 {
 	if (s->routes > RIB_ROUTES_MAX)
@@ -54,7 +54,7 @@ static bool read_slot(const struct rib *r, const struct rib_table *t, uint32_t s
 }
 
 bool rib_previous_next(void *memory, const struct rib_size *size, struct rib_place *at,
-                   struct rib_previous *out)
+                       struct rib_previous *out)
 {
 	struct rib r;
 	rib_divide(&r, memory, size);

@@ -283,7 +283,8 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	return flags == SLOT_REFUSED ? E_NOMEM : E_OK;
 }
 
-/* A prefix without a slot has none: it was refused, or had none. */
+/* The source has no routes to a prefix without a slot. If prefixes without a slot have been refused, this is
+ * taken for one of them. */
 static int forget_unknown(struct rib *r, enum rib_source source)
 {
 	const bool engine = source == RIB_ENGINE;

@@ -65,7 +65,7 @@
  *     gateway.c   hops, and how gateways are reached
  *     host.c      neighbours' own addresses
  *     table.c     the set of each prefix
- *     previous.c    the engine's routes in the memory of a base whose program has ended
+ *     previous.c  the engine's routes in the memory of a base whose program has ended
  *
  * Invariants
  * 1. A prefix whose routes change is never without any: the table is changed by one store.
@@ -157,8 +157,8 @@ struct rib_ops {
 	void (*group_change)(uint32_t group, const uint16_t *member, const uint8_t *weight,
 	                     unsigned n);
 	void (*group_free)(uint32_t group);
-	uint16_t dead_end; /* leads nowhere: of a group that has nobody left, until its prefixes are
-	                    * out of the table */
+	uint16_t dead_end; /* a number that leads nowhere: the only member of a group without hops,
+	                    * until its prefixes have left the table */
 	uint16_t member_min; /* numbers below this one are no members of groups */
 };
 
@@ -205,17 +205,17 @@ struct rib {
 	uint32_t recursive; /* gateways that are RIB_FAR, */
 	uint32_t full;      /* and RIB_FULL */
 	uint32_t waiting;   /* those whose hops have not been resolved yet */
-	bool ask;           /* some of these have been passed over since rib_ask */
+	bool ask;           /* a gateway that waits has been passed over since rib_ask */
 	bool resolve;       /* what they are reached by may have changed */
 	uint8_t sweeping;   /* circles through the slots that rib_work has to end, 0 to 2 (sweep.c) */
 	uint8_t room;       /* the forwarding table may have room for refused prefixes: for as many circles */
 	struct rib_place sweep; /* where rib_work goes on */
-	uint32_t refused; /* prefixes that are not in the table, or not as they should be, for it is
-	                   * full; */
-	uint32_t unknown; /* those that there is not even a slot for; */
-	uint32_t hosts_refused; /* hosts that are not in the table, for it is full */
-	uint32_t idle;    /* and those none of whose routes can be used */
-	uint32_t prefixes[RIB_SOURCES]; /* that have routes of that source */
+	uint32_t refused; /* prefixes with a slot for which a table is full: they are not in the
+	                   * forwarding table, or lead where they led before */
+	uint32_t unknown; /* refused prefixes without a slot */
+	uint32_t hosts_refused; /* hosts that are not in the forwarding table because it is full */
+	uint32_t idle;    /* prefixes none of whose routes can be used */
+	uint32_t prefixes[RIB_SOURCES]; /* prefixes with routes of each source */
 	unsigned epoch;                 /* the present one, from 1 */
 	uint32_t stated[RIB_EPOCHS + 1]; /* prefixes by the epoch of their slots */
 	uint32_t stated_all;            /* those of all epochs but 0 */
@@ -258,7 +258,7 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size);
  * forwarding table nor a group is touched.
  *
  * RIB_HOST has one route at most, to all 32 bits of an IPv4 address, whose hop is a number that needs
- * no link. It may come and go while ops->reach is asked.
+ * no link. ops->reach may call rib_set for this source, and for no other.
  */
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n);
@@ -338,6 +338,6 @@ struct rib_previous {
  * and some may be equal.
  */
 bool rib_previous_next(void *memory, const struct rib_size *size, struct rib_place *at,
-                   struct rib_previous *out);
+                       struct rib_previous *out);
 
 #endif

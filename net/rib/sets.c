@@ -170,8 +170,13 @@ static bool needs_group(const struct rib *r, const struct rib_member *m, unsigne
 	return n > 1 || g->reach == RIB_FAR;
 }
 
-/* Its hops go into its group, or its only one is what the table is to say: where it needs no group, or
- * is no member of any. nh is RIB_NH_NONE where there are none, or there are no more groups: false. */
+/*
+ * Sets the next hop of a set:
+ *     its group, whose members become the set's hops
+ *     its only hop, if it needs no group, or if that hop cannot be a member of one (rib_ops.member_min)
+ *     RIB_NH_NONE, if it has no hops
+ * False, with RIB_NH_NONE: it needs a group, and there are no more.
+ */
 static bool find_nh(struct rib *r, unsigned set)
 {
 	struct rib_set *s = &r->set[set];

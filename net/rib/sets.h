@@ -75,7 +75,7 @@ _Static_assert(RIB_SOURCES <= 8, "bits of rib_set.sources");
 
 /* --- gateway.c --- */
 
-/* Does it have hops, and need not wait for them, or is waiting one wanted? */
+/* True if the gateway has hops. waiting: hops that have not been resolved yet count as well. */
 static inline bool gateway_is_usable(const struct rib_gateway *g, bool waiting)
 {
 	return g->hops && (waiting || !g->waiting);
@@ -98,7 +98,7 @@ void gateways_chain(struct rib *r);
 
 /* --- sets.c --- */
 
-/* The same for sets. */
+/* Rebuilds the hash table of sets after the numbers have grown. */
 void sets_chain(struct rib *r);
 
 /* Are two routes of one prefix of the same preference? */
@@ -146,12 +146,12 @@ void set_release(struct rib *r, unsigned set);
  * gateways. */
 bool sets_refresh(struct rib *r, unsigned stage);
 
-/* May the set have these sorted routes in place of its own? Makes the group that it then needs; adds to
- * *lists what it needs of them. False: there are no more groups. */
+/* Prepares a set for these sorted routes in place of its own: makes the group that it will need, and adds
+ * the lists that it will need to *lists. False: there are no more groups. */
 bool set_prepare(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
                  uint32_t *lists);
 
-/* Frees the group again. */
+/* Frees the group that set_prepare has made, if it has made one. */
 void set_unprepare(struct rib *r, unsigned set);
 
 /* Gives a prepared set these routes, gateways taken. Its old gateways are dropped when the sweep has
@@ -159,7 +159,7 @@ void set_unprepare(struct rib *r, unsigned set);
 bool set_become(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
                 unsigned stage);
 
-/* Are there so many unused lists? */
+/* True if n lists are unused. */
 bool lists_left(const struct rib *r, uint32_t n);
 
 /* --- rib.c --- */
@@ -167,7 +167,7 @@ bool lists_left(const struct rib *r, uint32_t n);
 /* Divides the memory of a base among its tables, and writes nothing to it. */
 void rib_divide(struct rib *r, uint8_t *memory, const struct rib_size *size);
 
-/* Lists of more than RIB_FEW routes, for so many sets. */
+/* The number of lists (struct rib_list) for a base of `numbers` sets. */
 uint32_t lists_for(uint32_t numbers);
 
 /* A source's routes to prefixes of one family. */
@@ -196,13 +196,13 @@ void slot_forget(struct rib *r, struct rib_table *t, uint32_t slot);
 
 /* --- sweep.c --- */
 
-/* The number of circles that a change which is made now takes to reach all slots. */
+/* The number of circles of the sweep, 1 or 2, after which a change made now has reached all slots. */
 unsigned sweep_stage(const struct rib *r);
 
-/* There is work for so many circles. */
+/* The sweep has work for at least `stage` circles. */
 void sweep_begin(struct rib *r, unsigned stage);
 
-/* Has its prefix lost all routes by rib_replace? */
+/* True if the prefix in the slot has lost all its routes by rib_replace. */
 bool slot_is_dying(const struct rib *r, const struct rib_table *t, uint32_t slot);
 
 /* For table_remove: a slot has moved. */
@@ -216,13 +216,14 @@ int host_set(struct rib *r, const struct rib_prefix *p, uint32_t nh);
 /* The next hop of a host, or RIB_NH_NONE; *slot: its slot. */
 uint32_t host_find(const struct rib *r, const struct rib_prefix *p, uint32_t *slot);
 
-/* No route leads there any more: the prefix leaves the forwarding table, or leads to its host. */
+/* The routes of a prefix leave the forwarding table: its host takes their place if there is one and the
+ * table has room; else the prefix is removed. */
 void host_uncover(struct rib *r, const struct rib_prefix *p);
 
-/* Is a host in that slot that the forwarding table has refused, and no route covers? */
+/* True if the slot has a host that the forwarding table has refused and that no route covers. */
 bool host_waits(const struct rib *r, uint32_t slot);
 
-/* It is tried again; r->room becomes false if it is refused again. */
+/* Tries again to enter the host of that slot. If the table refuses it, r->room becomes 0. */
 void host_retry(struct rib *r, uint32_t slot);
 
 #endif

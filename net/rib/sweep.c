@@ -2,9 +2,9 @@
  * Deferred work. When the next hop of a set changes, its prefixes change in the forwarding table, piece
  * by piece: the sweep goes through all slots, in circles, as long as there is anything to do.
  *
- * A change that comes while the sweep is on its way concerns the slots behind it too. It then has stage
- * 2: not the end of this circle but that of the next one is its end. No change makes the sweep begin
- * anew, so each slot is seen once a circle, however often the engine replaces its groups.
+ * A change made in the middle of a circle also concerns slots that the sweep has already passed. Such a
+ * change has stage 2: it is complete at the end of the next circle. No change restarts the sweep, so
+ * each slot is visited once a circle, however often the engine replaces its groups.
  */
 #include "lib/assert.h"
 #include "net/rib/sets.h"
