@@ -52,9 +52,11 @@ static void compile(struct list *l, bool six)
 	assert_int_equal(acl_compile(l->rule, l->rules, six, ACL_SCALAR, first, room, scratch, &l->acl[0],
 	                             &l->bytes), E_OK);
 	free(first);
-	for (unsigned path = 0; path < ACL_PATHS; path++)
+	for (unsigned path = 0; path < ACL_PATHS; path++) {
+		l->memory[path] = NULL;
 		if (acl_path_runs((enum acl_path)path))
 			compile_path(l, six, (enum acl_path)path, scratch);
+	}
 	free(scratch);
 }
 
