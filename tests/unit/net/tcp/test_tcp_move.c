@@ -705,6 +705,92 @@ static void refusals(void **state)
 		assert_non_null(tcp_move_name((enum tcp_move)m));
 }
 
+/* Variables of an established connection that no such connection has; false: there are no more of them. */
+static bool damage_variables(struct tcp_conn *c, unsigned i)
+{
+	const uint32_t far = 1u << 30;
+	switch (i) {
+	case 0: c->state = TCP_CLOSED; break;
+	case 1: c->state = TCP_TIME_WAIT + 1; break;
+	case 2: c->remote_port = 0; break;
+	case 3: c->local_port = 0; break;
+	case 4: c->local = NET_ADDR_ANY; break; /* and the other is of IPv4 */
+	case 5: c->rcv_adv = c->rcv_nxt - 1; break;
+	case 6: c->rcv_adv = c->rcv_nxt + far + 1; break;
+	case 7: c->rcv_buf = 0; break;
+	case 8: c->rcv_held = far + 1; break;
+	case 9: c->rcv_mss = 0; break;
+	case 10: c->rcv_wscale = TCP_WSCALE_MAX + 1; break;
+	case 11: c->snd_wscale = TCP_WSCALE_MAX + 1; break;
+	case 12: c->snd_una = c->snd_nxt + 1; break;
+	case 13: c->snd_max = c->snd_nxt - 1; break;
+	case 14: c->q_end = c->snd_nxt - 1; break;
+	case 15: c->ack_floor = c->snd_una + 1; break;
+	case 16: c->snd_wnd = far + 1; break;
+	case 17: c->max_wnd = far + 1; break;
+	case 18: c->path_mtu = IP4_HLEN + TCP_HLEN; break;
+	case 19: c->armed = 1 << TIMER_COUNT; break;
+	case 20: c->send_kind = SEND_PROBE + 1; break;
+	case 21: c->recovery = RECOVERY_RTO + 1; break;
+	case 22: c->backoff = TCP_BACKOFF_MAX + 1; break;
+	case 23: c->rto_us = 0; break;
+	case 24: c->rto_us = (1u << 31) + 1; break;
+	case 25: c->reo_mult = 0; break;
+	case 26: c->cc.mss = 0; break;
+	case 27: c->cc.w_max = CC_WINDOW_MAX + 1; break;
+	case 28: c->cc.algorithm = CC_NEWRENO + 1; break;
+	case 29: c->cc.flags = 2 * CC_CSS; break;
+	case 30: c->undo_cc = c->cc; c->undo_cc.w_est = CC_WINDOW_MAX + 1; break;
+	case 31: c->flags |= CONN_CLOSING; break; /* not in this state */
+	case 32: c->flags |= CONN_FIN_QUEUED; break;
+	case 33: c->flags |= CONN_FIN_RCVD; break;
+	case 34: c->flags &= ~(uint32_t)CONN_ACCEPTED; break;
+	default: return false;
+	}
+	return true;
+}
+
+/* The same for its chunk, which was sent and is not acknowledged. */
+static bool damage_chunk(unsigned i)
+{
+	uint8_t *at = one.msg[0] + sizeof(struct move_head) + sizeof(struct move_record);
+	struct move_buffer b;
+	memcpy(&b, at, sizeof b);
+	switch (i) {
+	case 0: b.seq++; break;
+	case 1: b.len = 0; break;
+	case 2: b.len = BUF_STRIDE_STANDARD - TCP_PAYLOAD_OFFSET + 1; break;
+	case 3: b.flags = 0; break; /* but snd_nxt is behind it */
+	case 4: b.flags |= CHUNK_FIN; break;
+	case 5: b.flags |= CHUNK_SACKED; break; /* without SACK */
+	case 6: b.flags |= CHUNK_RETRANS; break; /* and not lost */
+	case 7: b.flags |= CHUNK_LANE; break;
+	default: return false;
+	}
+	memcpy(at, &b, sizeof b);
+	return true;
+}
+
+static void damaged(void **state)
+{
+	(void)state;
+	unsigned i;
+	for (i = 0; leave_with(1), damage_variables(written(), i); i++) {
+		if (arrive(0) != TCP_MOVE_RECORD)
+			fail_msg("variables, case %u", i);
+		still_there(1);
+	}
+	still_there(1);
+	for (i = 0; leave_with(1), damage_chunk(i); i++) {
+		if (arrive(0) != TCP_MOVE_QUEUE)
+			fail_msg("chunk, case %u", i);
+		still_there(1);
+	}
+	written()->q_end++; /* a byte that is in no chunk */
+	assert_int_equal(arrive(0), TCP_MOVE_QUEUE);
+	still_there(1);
+}
+
 /* What an application does with a frozen connection has no effect, and its timers do not run. */
 static void frozen(void **state)
 {
@@ -879,6 +965,25 @@ static void clocks(void **state)
 	core_end(&core[1]);
 }
 
+/* All connections leave, and arrive nowhere: a silent end. */
+static void forget_all(struct core *k)
+{
+	uint32_t cursor = 0;
+	k->sent_n = 0;
+	for (struct tcp_conn *c; (c = tcp_next(k->tcp, &cursor, UINT32_MAX)) != NULL;) {
+		struct tcp_move_out out;
+		assert_int_equal(tcp_move_begin(&out, c), E_OK);
+		assert_true(tcp_move_ended(k->tcp, out.id, true));
+	}
+	assert_int_equal(k->sent_n, 0);
+}
+
+static void silent_end(struct core *k)
+{
+	forget_all(k);
+	core_end(k);
+}
+
 /* A SYN cookie of one instance opens a connection at the other, which was told to expect it. */
 static void cookies(void **state)
 {
@@ -900,16 +1005,27 @@ static void cookies(void **state)
 	receive(&core[1], &p, TCP_ACK, 5, 3 * SECOND);
 	assert_int_equal(core[1].cnt.v[CNT_tcp_cookies_good], 1);
 	assert_int_equal(core[1].sent.len, 5);
-	for (unsigned k = 0; k < CORES; k++) {
-		uint32_t cursor = 0;
-		core[k].sent_n = 0;
-		for (struct tcp_conn *c; (c = tcp_next(core[k].tcp, &cursor, UINT32_MAX)) != NULL;) {
-			struct tcp_move_out out;
-			assert_int_equal(tcp_move_begin(&out, c), E_OK); /* a silent end */
-			assert_true(tcp_move_ended(core[k].tcp, out.id, true));
-		}
-		assert_int_equal(core[k].sent_n, 0);
-		core_end(&core[k]);
+	silent_end(&core[0]);
+	silent_end(&core[1]);
+}
+
+/* RFC 4987 3.6: a cookie is valid in the step of time in which it was made, and in two more. */
+static void cookies_expire(void **state)
+{
+	(void)state;
+	const uint64_t step = 1ull << 26;
+	for (unsigned late = 0; late < 2; late++) {
+		struct lab_peer first = peer_new(1), p = peer_new(100);
+		core_begin_at(&core[0], 1, 10 * step);
+		establish(&core[0], &first, 10 * step);
+		receive(&core[0], &p, TCP_SYN, 0, 11 * step - 1);
+		assert_int_equal(core[0].cnt.v[CNT_tcp_cookies_tx], 1);
+		p.ack = core[0].sent.seq + 1;
+		forget_all(&core[0]);
+		receive(&core[0], &p, TCP_ACK, 5, 13 * step - 1 + late); /* with data: not reset if refused */
+		assert_int_equal(core[0].cnt.v[CNT_tcp_cookies_good], !late);
+		assert_int_equal(core[0].cnt.v[CNT_tcp_cookies_bad], late);
+		silent_end(&core[0]);
 	}
 }
 
@@ -919,11 +1035,13 @@ int main(void)
 		cmocka_unit_test(streams_move),
 		cmocka_unit_test(hundred_thousand),
 		cmocka_unit_test(refusals),
+		cmocka_unit_test(damaged),
 		cmocka_unit_test(frozen),
 		cmocka_unit_test(damaged_timers),
 		cmocka_unit_test(measured),
 		cmocka_unit_test(clocks),
 		cmocka_unit_test(cookies),
+		cmocka_unit_test(cookies_expire),
 	};
 	if (getenv("ONLY"))
 		cmocka_set_test_filter(getenv("ONLY"));
