@@ -104,6 +104,27 @@ static void martians(void **s)
 	assert_int_equal(check_addresses(SRC, IP4(224, 0, 0, 5)), CNT_NONE);
 }
 
+static bool nobody(uint32_t addr)
+{
+	(void)addr;
+	return false;
+}
+
+/* RFC 791 3.1: a timestamp option without room counts the hops, 15 at most. */
+static void timestamps_without_room(void **s)
+{
+	(void)s;
+	const struct ip4_passage at = {.addr = DST, .time_ms = 1, .is_ours = nobody};
+	const uint8_t full[] = {68, 8, 9, 0, 1, 2, 3, 4};
+	unsigned n = make_ip(ip, SRC, DST, 17, full, sizeof full, 8);
+	for (unsigned hops = 1; hops < 20; hops++) {
+		ip4_options_fill(ip, &at);
+		assert_int_equal(ip[IP4_HLEN + 3], (hops < 15 ? hops : 15) << 4);
+		assert_int_equal(check(ip, n), CNT_NONE);
+	}
+	assert_memory_equal(ip + IP4_HLEN + 4, full + 4, 4);
+}
+
 static void options(void **s)
 {
 	(void)s;
@@ -376,6 +397,7 @@ int main(void)
 		cmocka_unit_test(every_bit_error_in_the_header),
 		cmocka_unit_test(martians),
 		cmocka_unit_test(options),
+		cmocka_unit_test(timestamps_without_room),
 		cmocka_unit_test(ttl_every_value),
 		cmocka_unit_test(ttl_every_checksum),
 		cmocka_unit_test(header_build),
