@@ -121,13 +121,12 @@ static bool make_room(struct bpf_xdp *x, size_t wanted)
 static uint64_t adjust_head(uint64_t r1, uint64_t delta, uint64_t c, uint64_t d, uint64_t e)
 {
 	struct bpf_xdp *x = context_of(r1);
-	const int32_t by = (int32_t)delta;
+	const int64_t by = (int32_t)delta; /* the program may pass any: in 32 bits a sum could overflow */
 	const size_t meta = (size_t)(x->data - x->data_meta);
 	(void)c, (void)d, (void)e;
 	if (by > 0 && x->data_end - x->data < by + ETH_HLEN)
 		return error(BPF_EINVAL);
-	if (by < 0 && (size_t)(x->data_meta - x->start) < (size_t)-(int64_t)by &&
-	    !make_room(x, (size_t)-(int64_t)by))
+	if (by < 0 && (size_t)(x->data_meta - x->start) < (size_t)-by && !make_room(x, (size_t)-by))
 		return error(BPF_EINVAL);
 	if (meta)
 		memmove(x->data_meta + by, x->data_meta, meta);

@@ -439,6 +439,16 @@ def test_metadata(boot):
     m.counted()
 
 
+def test_heads_that_are_refused(boot):
+    """bpf_xdp_adjust_head moves the start of the frame to its last Ethernet header at most, whatever the number."""
+    m = boot("meta heads")
+    m.learn(A, B)
+    for size in (18, 1400):
+        m.route(udp(A, B, size=size))
+    assert [row[2]["aborted"] for row in counts(m)] == [0]
+    m.counted()
+
+
 def test_perf_events(boot):
     """bpf_perf_event_output, with the beginning of the packet behind the program's data; events over HTTP, as
     lines of JSON, each once."""

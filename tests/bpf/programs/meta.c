@@ -39,4 +39,15 @@ int sizes(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+/* Starts of the frame that are refused: behind its last Ethernet header, and so far that the sum overflows. */
+SEC("xdp")
+int heads(struct xdp_md *ctx)
+{
+	const int bytes = ctx->data_end - ctx->data;
+	if (bpf_xdp_adjust_head(ctx, bytes - 13) == 0 || bpf_xdp_adjust_head(ctx, 0x7ffffff2) == 0 ||
+	    bpf_xdp_adjust_head(ctx, 0x7fffffff) == 0 || bpf_xdp_adjust_head(ctx, -0x7fffffff - 1) == 0)
+		return XDP_ABORTED;
+	return bpf_xdp_adjust_head(ctx, bytes - 14) || bpf_xdp_adjust_head(ctx, 14 - bytes) ? XDP_ABORTED : XDP_PASS;
+}
+
 char _license[] SEC("license") = "Dual BSD/GPL";
