@@ -144,10 +144,54 @@ static void limits(void **s)
 	assert_int_equal(round_of(2, 0, 0), 0); /* no bucket may move */
 }
 
+/* Rule 1: both cores are less busy afterwards, by an eighth of the bucket's load and 1/400 of the busiest core's. */
+static void gains_enough(void **s)
+{
+	(void)s;
+	static const struct {
+		uint32_t from, to, load;
+		bool moves;
+	} row[] = {
+		{500000, 48750, 400000, false}, {500000, 48749, 400000, true}, /* 400000 + 50000 + 1251 */
+		{500000, 400000, 1250, false},  {500000, 400000, 1251, true},  /* a load that gains so much at least */
+		{1000000, 0, 886667, false},    {1000000, 0, 886666, true},    /* 886666 + 110833 + 2501 */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		uint32_t load[2] = {row[i].from, row[i].to};
+		struct balance_load bucket = {row[i].load, 7, 3, 0};
+		assert_int_equal(balance_choose(load, 2, &bucket, 1, out, MOST), row[i].moves);
+		assert_int_equal(bucket.core, row[i].moves ? BALANCE_MOVED : 0);
+		assert_int_equal(load[0], row[i].from - (row[i].moves ? row[i].load : 0));
+		assert_int_equal(load[1], row[i].to + (row[i].moves ? row[i].load : 0));
+		if (row[i].moves)
+			assert_true(out[0].bucket == 7 && out[0].port == 3 && out[0].from == 0 && out[0].to == 1);
+	}
+}
+
+/* Rule 2: of the buckets that gain enough the one moves that leaves the cores nearest to each other. */
+static void nearest_load_moves(void **s)
+{
+	(void)s;
+	static const struct {
+		uint32_t load[3];
+		unsigned moves;
+	} row[] = {{{100000, 60000, 150000}, 0}, {{150000, 100000, 60000}, 1}, {{150000, 60000, 100000}, 2},
+	           {{150000, 60000, 20000}, 1},  {{99000, 102000, 0}, 0},      {{98000, 101000, 0}, 1}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		uint32_t load[2] = {500000, 300000};
+		struct balance_load bucket[3];
+		for (unsigned b = 0; b < 3; b++)
+			bucket[b] = (struct balance_load){row[i].load[b], (uint16_t)b, 0, 0};
+		assert_int_equal(balance_choose(load, 2, bucket, 3, out, 1), 1);
+		assert_int_equal(out[0].bucket, row[i].moves);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(all_on_one), cmocka_unit_test(even_stays),
 	                                   cmocka_unit_test(elephant), cmocka_unit_test(noise),
-	                                   cmocka_unit_test(limits)};
+	                                   cmocka_unit_test(limits),     cmocka_unit_test(gains_enough),
+	                                   cmocka_unit_test(nearest_load_moves)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
