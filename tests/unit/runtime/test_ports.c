@@ -25,6 +25,7 @@
 #define TABLES 0x80000u
 
 struct core_self self;
+static unsigned cards = 1; /* of the machines that begin */
 
 static struct world {
 	struct boot_info info;
@@ -364,10 +365,11 @@ static void begin_with(int probe_error)
 {
 	w = (struct world){.probe_error = probe_error,
 	                   .info = {.cores = DATA_CORES + 1, .data_cores = DATA_CORES,
-	                            .first_data_core = 1, .tsc_hz = 1000000000, .pci_count = 1},
+	                            .first_data_core = 1, .tsc_hz = 1000000000, .pci_count = cards},
 	                   .app = {.control = &hooks, .data_tables = look_elsewhere},
 	                   .area = AREA};
-	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
+	for (unsigned i = 0; i < cards; i++)
+		w.info.pci[i] = (struct pci_dev){.vendor = 0x1234};
 	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
 	static _Alignas(4096) uint8_t published[PUBLISHED_HEADER + AREAS * AREA], tables[TABLES];
 	static _Alignas(64) uint8_t shm[DATA_CORES + 1][CORE_SHM_AREA];
@@ -585,6 +587,10 @@ static void cannot_restart_alone(void **s)
 	ports_check_link();
 	w.sick = false;
 	ports_turn();
+	restarts_all();
+	restart_bind(0); /* for a data core whose pair the device cannot stop alone, too */
+	w.spread_error = E_TIMEOUT;
+	comes_anew(1);
 	restarts_all();
 	is_sick(); /* and nothing of it lasts */
 	restarts_alone(DATA_CORES);
@@ -1025,16 +1031,20 @@ static void is_started_again(unsigned d)
 	ports_turn();
 }
 
-/* Only buckets of that pair have left it, to all others. */
+/* Only buckets of that pair have left it, to all others in turn. */
 static void buckets_of_others_stay(unsigned d)
 {
-	unsigned away = 0;
+	unsigned away = 0, got[DATA_CORES] = {0};
 	for (unsigned b = 0; b < BUCKETS; b++)
-		if (b % DATA_CORES == d)
+		if (b % DATA_CORES == d) {
 			away++;
-		else
+			got[w.table[b]]++;
+		} else {
 			assert_int_equal(w.table[b], b % DATA_CORES);
+		}
 	assert_int_equal(w.moved, away);
+	for (unsigned k = 0; k < DATA_CORES; k++)
+		assert_in_range(got[k], k == d ? 0 : away / (DATA_CORES - 1), k == d ? 0 : (away + 1) / (DATA_CORES - 1));
 }
 
 /* The frames of a failed core go to the others before its program is started again, once, and its pair is left
@@ -1551,6 +1561,76 @@ static void load_is_balanced(void **s)
 	assert_true(core_move_busy());
 	assert_true(published_header()->moving[0][0] == 1u << 3 || published_header()->moving[0][0] == 1u << 6);
 	assert_true(asked_of(1) == PORTS_HOLD || asked_of(2) == PORTS_HOLD);
+}
+
+/* Data core d alone is busy, until its packets are counted by bucket. Returns where. */
+static struct load_counts *busy_until_sampled(unsigned d)
+{
+	for (unsigned looks = 0; !published_header()->sampling; looks++) {
+		assert_in_range(looks, 0, 8);
+		core_shm_of(data_core(d))->stats.busy_cycles += SECOND_NS / 100 * 90;
+		pass_ns(SECOND_NS);
+	}
+	struct load_counts *c = core_shm_loads(data_core(d));
+	memset(c, 0, sizeof *c);
+	c->total = 100;
+	core_shm_of(data_core(d))->loads_window = published_header()->sampling;
+	return c;
+}
+
+static void finish_move(void);
+
+/* A bucket that has moved stays for BALANCER_ROUNDS rounds, though it would gain, and then may move again. */
+static void moved_buckets_rest(void **s)
+{
+	(void)s;
+	const unsigned bucket = 7;
+	unsigned d = bucket % DATA_CORES;
+	self.clock = clock_make(SECOND_NS);
+	w.app.moves = true;
+	core_set_balance(true);
+	for (unsigned round = 0; round < 2 * (BALANCER_ROUNDS + 1); round++) {
+		const bool rests = round % (BALANCER_ROUNDS + 1) != 0;
+		busy_until_sampled(d)->v[0][bucket] = 50;
+		pass_ns(BALANCER_SAMPLE_NS);
+		pass_ns(1);
+		assert_int_equal(core_move_busy(), !rests);
+		if (rests)
+			continue;
+		assert_int_equal(published_header()->moving[0][0], 1u << bucket);
+		finish_move();
+		assert_int_not_equal(w.table[bucket], d);
+		d = w.table[bucket];
+	}
+}
+
+/* Flows with state move by their hash, whichever port their packets come by: a bucket's load is that of its number on
+ * all ports. */
+static void load_of_all_ports_counts(void **s)
+{
+	cards = 2;
+	begin(s);
+	cards = 1;
+	ops.table = set_table;
+	for (unsigned p = 0; p < 2; p++) {
+		published_header()->nic[p].buckets = BUCKETS;
+		buckets_reset(p, DATA_CORES);
+	}
+	all_answer();
+	assert_true(core_ports_running());
+	self.clock = clock_make(SECOND_NS);
+	w.app.moves = true;
+	w.app.flows = &flows_there;
+	core_set_balance(true);
+	struct load_counts *c = busy_until_sampled(0);
+	c->v[0][3] = 10;
+	c->v[1][3] = 30;
+	c->v[0][6] = 20; /* more than the other on the first port */
+	pass_ns(BALANCER_SAMPLE_NS);
+	pass_ns(1);
+	assert_true(core_move_busy());
+	for (unsigned p = 0; p < 2; p++)
+		assert_int_equal(published_header()->moving[p][0], 1u << 3);
 }
 
 /* --- elastic cores (elastic.h) --- */
@@ -2247,6 +2327,8 @@ int main(void)
 		cmocka_unit_test_setup(flows_are_not_gathered, begin_running),
 		cmocka_unit_test_setup(table_stays_with_flows, begin_running),
 		cmocka_unit_test_setup(load_is_balanced, begin_running),
+		cmocka_unit_test_setup(moved_buckets_rest, begin_running),
+		cmocka_unit_test(load_of_all_ports_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,58 @@ static void list_is_damaged(void **s)
 		assert_true(p + 0x10000 <= a || p >= a + HUGE);
 }
 
+static bool are_apart(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes)
+{
+	return a + a_bytes <= b || b + b_bytes <= a;
+}
+
+/* The next program keeps all memory of devices, and of another kind the newest piece. All else is free again. */
+static void kept_for_the_next(void **s)
+{
+	(void)s;
+	uint8_t *low, *high = core_persist_alloc(CORE_PERSIST_DEVICES, 4096);
+	size_t bytes;
+	bool again = false;
+	assert_non_null(core_private_alloc(4096)); /* so that the devices' pieces are two */
+	low = core_persist_alloc(CORE_PERSIST_DEVICES, 8192);
+	const uint8_t *old = core_persist_alloc(CORE_PERSIST_JOURNAL, 4096);
+	const uint8_t *new = core_persist_alloc(CORE_PERSIST_JOURNAL, 4096);
+	start();
+	assert_ptr_equal(core_persist_find(CORE_PERSIST_JOURNAL, &bytes), new);
+	for (uint8_t *p; (p = core_private_alloc(4096)); again |= p == old)
+		assert_true(are_apart(p, 4096, high, 4096) && are_apart(p, 4096, low, 8192) && are_apart(p, 4096, new, 4096));
+	assert_true(again);
+}
+
+/* A list that cannot be is not believed, though it has its seal: all memory counts as free. */
+static void list_cannot_be(void **s)
+{
+	(void)s;
+	enum { OVERLAPS, BELOW, BEHIND, TOO_LONG, PLACE, LENGTH, KIND, IN_REGION, WAYS };
+	for (unsigned way = 0; way < WAYS; way++) {
+		size_t bytes;
+		end(s);
+		begin(s);
+		assert_non_null(core_region_alloc(REGION_SHARED, 64));
+		assert_non_null(core_persist_alloc(CORE_PERSIST_JOURNAL, 4096));
+		assert_non_null(core_persist_alloc(CORE_PERSIST_LOG, 4096));
+		struct persistent *k = kept();
+		struct persist_piece *p = &k->piece[1]; /* the lower one */
+		assert_int_equal(p->at + p->bytes, k->piece[0].at);
+		p->bytes += way == OVERLAPS || way == TOO_LONG ? 4096 : way == LENGTH ? 64 : 0;
+		p->at -= way == LENGTH ? 4096 : way == PLACE ? 64 : 0;
+		p->at = way == BELOW ? info.core[0].tables - 4096 : way == IN_REGION ? info.region[0].at : p->at;
+		p->what = way == KIND ? CORE_PERSISTS : p->what;
+		k->piece[0].at = way == BEHIND ? (uint64_t)(uintptr_t)k : k->piece[0].at;
+		k->piece[0].bytes = way == TOO_LONG ? (uint64_t)(uintptr_t)k - k->piece[0].at + 4096 : k->piece[0].bytes;
+		p->bytes -= way == TOO_LONG ? 4096 : 0;
+		k->pieces_seal = pieces_seal(k);
+		start();
+		assert_null(core_persist_find(CORE_PERSIST_JOURNAL, &bytes));
+		assert_null(core_persist_find(CORE_PERSIST_LOG, &bytes));
+	}
+}
+
 /* Kept memory is zeroed, but the loader's, which may be large and whose contents do not matter. */
 static void zeroed_or_not(void **s)
 {
@@ -323,7 +375,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(absent), TEST(pieces), TEST(of_each_core), TEST(of_code), TEST(refused), TEST(too_many),
-		TEST(restart), TEST(list_is_damaged), TEST(zeroed_or_not), TEST(content), TEST(side_by_side),
+		TEST(restart), TEST(list_is_damaged), TEST(kept_for_the_next), TEST(list_cannot_be),
+		TEST(zeroed_or_not), TEST(content), TEST(side_by_side),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -383,6 +383,27 @@ static void full(void **s)
 	check_books();
 }
 
+/* A worker that claims to have taken more than it was given: its lane, which is full, stays full. */
+static void false_tail(void **s)
+{
+	(void)s;
+	struct core_shm *of = (struct core_shm *)(void *)shm[2];
+	settle();
+	become(OWNER);
+	const uint64_t head = workers[0].head, seen = workers[0].tail_seen, tail = of->steer_end.tail;
+	workers[0].tail_seen = of->steer_end.tail = head - STEER_SLOTS;
+	assert_false(lane_has_room(0, 0));
+	for (uint64_t more = 1; more <= STEER_SLOTS; more *= 4) {
+		of->steer_end.tail = head + more;
+		assert_false(lane_has_room(0, 0));
+		assert_false(lane_has_room(0, STEER_SLOTS / 2));
+	}
+	workers[0].tail_seen = seen;
+	of->steer_end.tail = tail;
+	settle();
+	check_books();
+}
+
 /* Packets of a paused port wait in the return lane. */
 static void pauses(void **s)
 {
@@ -552,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(opens, setup, teardown),
 		cmocka_unit_test_setup_teardown(full, setup, teardown),
+		cmocka_unit_test_setup_teardown(false_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(pauses, setup, teardown),
 		cmocka_unit_test_setup_teardown(goes_elsewhere_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(fails_at_any_time, setup, teardown),
