@@ -140,6 +140,9 @@ void ixgbe_link_start(struct nic *nic);
 void ixgbe_link_stop(struct nic *nic);
 /* As nic_ops.link. */
 void ixgbe_link(struct nic *nic, struct nic_link *out);
+/* The link's speed; 0: it is down, or its speed is unknown. Unlike ixgbe_link it takes no step and acknowledges
+ * nothing: what the card reports is left for ixgbe_link. */
+uint32_t ixgbe_link_mbps(struct nic *nic);
 
 /* --- phy.c --- */
 

@@ -215,6 +215,22 @@ static uint32_t speed(const struct ixgbe_chip *chip, uint32_t links)
 	return mbps[nbase_t][links >> IXGBE_LINKS_SPEED_SHIFT & IXGBE_LINKS_SPEED_MASK];
 }
 
+/* LINKS, read so that it has the present state. */
+static uint32_t read_links(struct nic *nic)
+{
+	(void)intel_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
+	return intel_read(nic, IXGBE_LINKS, 0);
+}
+
+uint32_t ixgbe_link_mbps(struct nic *nic)
+{
+	const struct ixgbe_device *d = ixgbe_device(nic);
+	const uint32_t links = read_links(nic);
+	const bool up = links != UINT32_MAX && links & IXGBE_LINKS_UP && cage_is_full(nic) &&
+	                (d->media == IXGBE_COPPER || d->link.step == UP);
+	return up ? speed(d->chip, links) : 0;
+}
+
 void ixgbe_link(struct nic *nic, struct nic_link *out)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
@@ -222,8 +238,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 	const uint32_t causes = intel_read(nic, IXGBE_EICR, 0);
 	intel_write(nic, IXGBE_EICR, 0, IXGBE_EICR_WATCHED);
 	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_WATCHED);
-	(void)intel_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
-	uint32_t links = intel_read(nic, IXGBE_LINKS, 0);
+	const uint32_t links = read_links(nic);
 	*out = (struct nic_link){0};
 	if (links == UINT32_MAX && intel_gone(nic)) {
 		out->gone = true;
@@ -241,7 +256,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->restart = true;
 		out->why = "an error in the card's memory (EICR.ECC)";
 	}
-	if (d->rx_forced) {
+	if (d->rx_forced && !out->why) { /* else the next time */
 		d->rx_forced = false;
 		out->why = "the receive path was started before it came to rest (SECRXSTAT)";
 	}

@@ -9,27 +9,17 @@
 
 #define LARGE 4096 /* bytes: above this frame size the limiter needs the larger window */
 
-static int refuse(struct nic *nic, int error, const char *why)
-{
-	nic->error = why;
-	return error;
-}
-
 int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
 {
-	struct nic_link link;
 	uint64_t factor = 0;
-	ixgbe_link(nic, &link);
-	if (link.gone)
-		return intel_fail(nic, E_DEVICE, "device answers no more");
-	uint64_t line = link.mbps * 1000ull;
-	if (!link.up || line == 0)
-		return refuse(nic, E_AGAIN, "the link is down");
+	const uint64_t line = ixgbe_link_mbps(nic) * 1000ull;
+	if (line == 0)
+		return intel_fail(nic, E_AGAIN, "the link is down");
 	*set = (uint32_t)line;
 	if (kbps) {
 		factor = ((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) + kbps - 1) / kbps; /* never above */
 		if (kbps >= line || factor > IXGBE_RTTBCNRC_FACTOR_MAX)
-			return refuse(nic, E_INVAL, "a rate that the limiter does not have");
+			return intel_fail(nic, E_INVAL, "a rate that the limiter does not have");
 		*set = (uint32_t)((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) / factor);
 	}
 	bool large = intel_read(nic, IXGBE_MAXFRS, 0) >> IXGBE_MAXFRS_SHIFT > LARGE;

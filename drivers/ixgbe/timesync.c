@@ -15,20 +15,15 @@
 
 int ixgbe_time_start(struct nic *nic)
 {
-	struct nic_link link;
 	if (nic->no_clock) {
 		nic->error = "the clock of this chip is not driven";
 		return E_NOTSUP;
 	}
-	ixgbe_link(nic, &link);
-	if (link.gone)
-		return intel_fail(nic, E_DEVICE, "device answers no more");
-	if (!link.up || link.mbps == 0) {
-		nic->error = "the link is down, whose speed is that of the clock";
-		return E_AGAIN;
-	}
+	const uint32_t mbps = ixgbe_link_mbps(nic);
+	if (mbps == 0)
+		return intel_fail(nic, E_AGAIN, "the link is down, whose speed is that of the clock");
 	const uint32_t period = ixgbe_device(nic)->chip->clock_period;
-	const uint32_t tick = TICK_UNITS_MBPS / link.mbps | period << IXGBE_TIMINCA_IP_SHIFT;
+	const uint32_t tick = TICK_UNITS_MBPS / mbps | period << IXGBE_TIMINCA_IP_SHIFT;
 	intel_write(nic, IXGBE_TIMINCA, 0, 0);
 	intel_write(nic, IXGBE_SYSTIML, 0, 0);
 	intel_write(nic, IXGBE_SYSTIMH, 0, 0);
