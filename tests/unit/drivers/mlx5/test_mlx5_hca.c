@@ -580,6 +580,24 @@ static void pair_alone_refused(void **s)
 	}
 }
 
+/* A table that the device may not have taken still has the pairs of the one before: a pair that stops is taken out. */
+static void table_refused(void **s)
+{
+	(void)s;
+	uint8_t pair_of[MLX5_RQT_MAX] = {0};
+	up(3);
+	fw.any_order = true;
+	fw.at = fw.logged + 1;
+	fw.fault = FW_STATUS;
+	assert_int_equal(mlx5_ops.table(&fw.nic, pair_of), E_DEVICE);
+	fw.fault = FW_NONE;
+	const unsigned before = fw.logged;
+	assert_int_equal(mlx5_ops.pair_stop(&fw.nic, 1), E_OK);
+	assert_int_equal(fw.logged - before, 2 + 5); /* both tables, the pair's objects */
+	fw_stop();
+	fw_assert_clean();
+}
+
 /* Other rules take the place of these. Returns the first error. */
 static int change_rules(void)
 {
@@ -1132,6 +1150,7 @@ int main(void)
 		cmocka_unit_test(rules_fail),
 		cmocka_unit_test(virtual_function),
 		cmocka_unit_test(pair_alone_refused),
+		cmocka_unit_test(table_refused),
 		cmocka_unit_test(parked),
 		cmocka_unit_test(each_removed),
 		cmocka_unit_test(delivery_errors),

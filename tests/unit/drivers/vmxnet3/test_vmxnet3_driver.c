@@ -432,17 +432,18 @@ static void links(void **s)
 	assert_true(!l.up && l.mbps == 0 && !l.gone);
 	assert_int_equal(s32(696), 0);
 	assert_false(dev.masked[2]);
-	/* A stopped queue is reported once. */
-	store(rx_queue(1) + 80, 1, 1);
-	for (unsigned i = 0; i < 2; i++) {
+	/* A stopped queue is reported once, each of its directions. */
+	for (unsigned i = 0; i < 4; i++) {
+		if (i % 2 == 0)
+			store((i ? tx_queue(1) : rx_queue(1)) + 80, 1, 1);
 		store(dev.shared + 696, 4, 1);
 		vmxnet3_ops.link(&nic, &l);
-		assert_true((l.why != NULL) == (i == 0));
+		assert_true((l.why != NULL) == (i % 2 == 0));
 	}
 	struct nic_stats sum = {0};
 	vmxnet3_ops.stats(&nic, &sum);
 	vmxnet3_ops.stats(&nic, &sum);
-	assert_int_equal(sum.queue_errors, 1);
+	assert_int_equal(sum.queue_errors, 2);
 	dev.link = UINT32_MAX;
 	vmxnet3_ops.link(&nic, &l);
 	assert_false(l.gone); /* it still has revisions */

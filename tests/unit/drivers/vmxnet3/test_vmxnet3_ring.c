@@ -104,6 +104,27 @@ static void rx_passed_over(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc, 300 / 5 * (1 + 2 + 3 + 4));
 }
 
+/* A device that has taken descriptors without the doorbell, and has none left, is told of the first new ones. */
+static void rx_untold(void **s)
+{
+	(void)s;
+	start(64, 70, BUF_STRIDE_STANDARD);
+	for (uint32_t seq = 0; seq < 70; seq++) {
+		device_receive(seq);
+		if (seq == 15) {
+			assert_int_equal(rx(256), 16);
+			assert_int_equal(device_room(), 63 - 16);
+			w.rx_told += 7; /* it goes by the generation */
+		}
+	}
+	assert_int_equal(rx(256), 70 - 16);
+	for (unsigned i = 0; i < 3; i++)
+		pkt_free(&w.pool, &hand.pkt[--hand.n]);
+	assert_int_equal(rx(256), 0);
+	assert_int_equal(device_room(), 3);
+	assert_accounted();
+}
+
 /* --- transmit --- */
 
 #define L4 (14 + 20)
@@ -289,6 +310,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_tags, teardown),
 		cmocka_unit_test_teardown(rx_long_frames, teardown),
 		cmocka_unit_test_teardown(rx_passed_over, teardown),
+		cmocka_unit_test_teardown(rx_untold, teardown),
 		cmocka_unit_test_teardown(tx_checksums, teardown),
 		cmocka_unit_test_teardown(tx_checksum_in_software, teardown),
 		cmocka_unit_test_teardown(tx_tags, teardown),
