@@ -26,7 +26,7 @@
 	X(ports, "state", "ports", "the life of the ports goes on: enum state of runtime/ports.c") \
 	X(link, "port", "up", "a link went up or down; 2: the device is gone") \
 	X(crash, "core", "number", "a program had failed; the number of its report") \
-	X(stuck, "core", "", "a data core does not come round any more, and is restarted") \
+	X(stuck, "core", "", "a data core makes no progress, and is restarted") \
 	X(led, "core", "us", "a data core has failed, and its packets go to others, so long after") \
 	X(recover, "core", "pair", \
 	  "a restarted data core is being recovered; 255: it has no queue pair") \
@@ -34,7 +34,8 @@
 	X(port_restart, "port", "core", \
 	  "a port is restarted alone; for that data core, which has restarted, or, core 0, for its device") \
 	X(port_back, "port", "us", "that port runs again, after so long") \
-	X(buckets, "buckets", "us", "so many buckets of the cards' tables have moved to other data cores, in that time") \
+	X(buckets, "buckets", "us", \
+	  "so many buckets of the cards' tables have moved to other data cores, in that time") \
 	X(cores, "pairs", "before", "the flows are on the first so many queue pairs from now on; and before") \
 	X(warm_restart, "us", "", "this control program has replaced the one before it") \
 	X(unquiet, "core", "", "a data core does not finish its turn") \

@@ -602,8 +602,8 @@ bool ports_let_go(void)
 
 uint64_t ports_deadline(void)
 {
-	if (state == RUNNING)
-		return restart_due() || move_busy() ? self.now_tsc : u64_min(look_tsc, u64_min(balancer_deadline(), elastic_deadline()));
+	if (state == RUNNING && !restart_due() && !move_busy())
+		return u64_min(look_tsc, u64_min(balancer_deadline(), elastic_deadline()));
 	return state == IDLE ? look_tsc : self.now_tsc;
 }
 
@@ -611,8 +611,8 @@ static void say_why(unsigned p)
 {
 	const char *name = nics[p].ops->name, *why = links[p].why;
 	if (links[p].gone)
-		core_log_at(LOG_ERR, "eth%u: %s: the device answers no more%s%s", p, name, why ? ": " : "",
-		         why ? why : "");
+		core_log_at(LOG_ERR, "eth%u: %s: the device no longer answers%s%s", p, name, why ? ": " : "",
+		            why ? why : "");
 	else if (why)
 		core_log_at(LOG_ERR, "eth%u: %s: %s", p, name, why);
 }

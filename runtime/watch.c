@@ -55,7 +55,7 @@ static void look(unsigned core)
 {
 	if (!stands_still(core, LOOKS_MAX))
 		return;
-	core_log_at(LOG_CRIT, "core %u does not come round any more: restarting it", core);
+	core_log_at(LOG_CRIT, "core %u makes no progress: restarting it", core);
 	core_event(EVENT_stuck, core, 0);
 	core_restart(core);
 }
@@ -123,7 +123,7 @@ void watch_control(void)
 	if (!is_mine() || !stands_still(0, CONTROL_LOOKS_MAX))
 		return;
 	if (kcall(KCALL_RESTART, 0, 0, 0) == 0)
-		core_log_at(LOG_CRIT, "core 0 does not come round any more: restarting it");
+		core_log_at(LOG_CRIT, "core 0 makes no progress: restarting it");
 }
 
 uint64_t watch_control_deadline(void)

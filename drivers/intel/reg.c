@@ -62,7 +62,7 @@ bool intel_gone(struct nic *nic)
 int intel_fail(struct nic *nic, int error, const char *why)
 {
 	bool gone = intel_gone(nic);
-	nic->error = gone ? "device answers no more (registers read all ones)" : why;
+	nic->error = gone ? "device no longer answers (registers read all ones)" : why;
 	return gone ? E_DEVICE : error;
 }
 

@@ -28,7 +28,7 @@ int mlx5_fail(struct nic *nic, int error, const char *why)
 {
 	bool gone = mlx5_gone(nic);
 	if (!mlx5_device(nic)->unwinding)
-		nic->error = gone ? "device answers no more (registers read all ones)" : why;
+		nic->error = gone ? "device no longer answers (registers read all ones)" : why;
 	return gone ? E_DEVICE : error;
 }
 

@@ -35,7 +35,7 @@ def test_card_pulled_out(m):
     m.route(udp(A, B))
     m.command("link 1 gone")
     m.time(10 * SECOND)
-    assert m.text.count("eth1: host: the device answers no more") == 1
+    assert m.text.count("eth1: host: the device no longer answers") == 1
     said = m.console("show interfaces")
     assert "eth1 link gone" in said and "eth0 link up" in said
     m.take_all(1)

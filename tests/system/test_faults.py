@@ -170,7 +170,7 @@ STUCK = r"^\*\*\* stuck on core %d in the core program"
 
 def restarted_stuck(router, core):
     """A core that never completes its turn is detected by the control core, reported and restarted."""
-    router.expect(r"core %d does not come round any more: restarting it" % core, 30)
+    router.expect(r"core %d makes no progress: restarting it" % core, 30)
     router.expect(STUCK % core, 10, "the report")
     router.expect(r"backtrace\r?\n(?:.*\n)*?.*test_fault_run\+0x[0-9a-f]+", 5, "where it is stuck")
     router.expect(r"core %d: program restarted" % core, 5)

@@ -74,7 +74,7 @@ def test_control_core_is_stuck(make_lab):
         router.expect(r"control program: goes on", 30)
         flows.run(0.5)
         assert flows.settle() == []
-    assert "core 0 does not come round any more" in router.text
+    assert "core 0 makes no progress" in router.text
 
 
 FILTER = """ ip access-group TO-RIGHT out

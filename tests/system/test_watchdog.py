@@ -122,7 +122,7 @@ def test_switched_off(make_lab):
     pings(lab.left, RIGHT_HOST)
     router.skip()
     router.send("test fault spin core 1")
-    router.expect(r"core 1 does not come round any more: restarting it", 30)
+    router.expect(r"core 1 makes no progress: restarting it", 30)
     router.expect(r"^\*\*\* stuck on core 1 in the core program", 10)
     router.wait_back()
     pings(lab.left, RIGHT_HOST)

@@ -7,7 +7,7 @@
 #include "drivers/mlx5/device.h"
 #include "hal/cpuid.h"
 
-#define GONE "device answers no more (registers read all ones)"
+#define GONE "device no longer answers (registers read all ones)"
 
 static struct nic_shared shared;
 
