@@ -93,6 +93,8 @@ static int set_mtu(struct nic *nic, uint32_t wish, uint32_t *mtu)
 	const uint8_t *now = mlx5_cmd_out(nic, MLX5_SLOT_MAIN) + MLX5_ACCESS_REG_DATA;
 	uint32_t most = mlx5_get(now, MLX5_PMTU_MAX);
 	uint32_t used = mlx5_get(now, MLX5_PMTU_OPER);
+	if (most <= FCS_BYTES)
+		return mlx5_fail(nic, E_DEVICE, "the firmware allows no frames (PMTU)");
 	*mtu = wish < most ? wish : most;
 	uint8_t *reg = begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_WRITE, MLX5_PMTU,
 	                         MLX5_PMTU_BYTES);
@@ -122,9 +124,8 @@ static int set_pause_off(struct nic *nic)
 	return mlx5_without(nic, MLX5_WITHOUT_PAUSE, mlx5_cmd_run(nic));
 }
 
-/* Sets what the vport accepts: our address, or all with NIC_PROMISC, and all groups. It does not loop back what we send:
- * otherwise a frame to our own address, as generators and testers send, would not reach the
- * wire. */
+/* Sets what the vport accepts: our address, or all with NIC_PROMISC, and all groups. It does not loop back what we
+ * send: otherwise a frame to our own address, as generators and testers send, would not reach the wire. */
 static int set_vport(struct nic *nic, uint32_t mtu)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_MODIFY_NIC_VPORT_CONTEXT, 0,

@@ -210,7 +210,7 @@ static void access_reg(const uint8_t *in, uint8_t *out, uint32_t out_bytes)
 	if (id != 0x7004 && id != 0xc00e)
 		assert_int_equal(in[16 + 1], 1); /* local_port */
 	if (id == 0x5003 && read)
-		set32(out + 16 + 4, 10240u << 16);
+		set32(out + 16 + 4, fw.frame_max << 16);
 	if (id == 0x5004) {
 		assert_int_equal(in[16 + 3], 4);
 		set32(out + 16 + 0x24, fw.eth_oper);
@@ -546,6 +546,7 @@ void fw_power(unsigned vectors)
 	fw.init_pages = 700;
 	memcpy(fw.vport_mac, mac, 6);
 	fw.eth_oper = 1u << 20; /* 100GBASE-CR4 */
+	fw.frame_max = 10240;
 	uint8_t *c = fw.caps[0];
 	set32(c + 0x10, 18);                     /* log_max_qp */
 	set32(c + 0x18, 22u << 16 | 24);         /* log_max_cq_sz, log_max_cq */

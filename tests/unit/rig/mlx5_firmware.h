@@ -56,6 +56,7 @@ extern struct fw {
 	uint8_t inline_mode;
 	bool link;
 	uint32_t eth_oper;        /* PTYS */
+	uint32_t frame_max;       /* PMTU */
 	uint64_t errors[32];      /* 64-bit counters of PPCNT group 0, then group 1 */
 	uint32_t out_of_buffer;
 	uint32_t health;

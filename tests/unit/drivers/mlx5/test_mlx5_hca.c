@@ -522,6 +522,23 @@ static void each_refused(void **s)
 	}
 }
 
+/* Firmware that allows no frame longer than its checksum: the port does not start. */
+static void no_frames(void **s)
+{
+	(void)s;
+	static const uint32_t most[] = {0, 3, 4, 10240};
+	for (unsigned i = 0; i < ARRAY_LEN(most); i++) {
+		fw_power(64);
+		fw.frame_max = most[i];
+		assert_int_equal(fw_probe(), E_OK);
+		assert_int_equal(fw_start(2, &shared), most[i] > 4 ? E_OK : E_DEVICE);
+		assert_true(most[i] > 4 || strstr(fw.nic.error, "PMTU"));
+		if (most[i] > 4)
+			fw_stop();
+		fw_assert_clean();
+	}
+}
+
 /* Each is never answered in turn: no further command, no DMA, and the call ends. */
 static void each_hangs(void **s)
 {
@@ -1146,6 +1163,7 @@ int main(void)
 		cmocka_unit_test(revived),
 		cmocka_unit_test(removed),
 		cmocka_unit_test(each_refused),
+		cmocka_unit_test(no_frames),
 		cmocka_unit_test(each_hangs),
 		cmocka_unit_test(rules_fail),
 		cmocka_unit_test(virtual_function),
