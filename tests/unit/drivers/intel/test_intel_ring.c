@@ -13,7 +13,7 @@ enum { EOP = 2, VP = 8, L4I = 0x20, IPCS = 0x40 };
 static void layout(void **s)
 {
 	(void)s;
-	for (unsigned size = INTEL_RING_SIZE_MIN; size <= INTEL_RING_SIZE; size *= 2) {
+	for (unsigned size = 8; size <= INTEL_RING_SIZE; size *= 2) {
 		struct intel_layout l = intel_layout(size);
 		assert_int_equal((l.rx_desc | l.tx_desc | l.written_head | l.bytes) % 128, 0);
 		assert_true(l.rx_desc + 16 * size <= l.tx_desc);
@@ -173,6 +173,20 @@ static void rx_frames_over_several_descriptors(void **s)
 		}
 		assert_int_equal(w.cnt.rx_bad_len + w.cnt.rx_bad_desc, 0);
 	}
+}
+
+/* The ring is released in the middle of a frame: what has been gathered of it returns, too. */
+static void rx_released_within_a_frame(void **s)
+{
+	(void)s;
+	start(16, 40, BUF_STRIDE_STANDARD);
+	device_buffer();
+	device_write_back(0, w.pool.stride - RX_AT, 0);
+	assert_int_equal(rx(8), 0);
+	assert_non_null(w.rx.part.data);
+	release();
+	assert_int_equal(w.pool.free, 40);
+	start(16, 40, BUF_STRIDE_STANDARD);
 }
 
 /* --- transmit --- */
@@ -558,6 +572,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_checksum_flags, teardown),
 		cmocka_unit_test_teardown(rx_vlan, teardown),
 		cmocka_unit_test_teardown(rx_frames_over_several_descriptors, teardown),
+		cmocka_unit_test_teardown(rx_released_within_a_frame, teardown),
 		cmocka_unit_test_teardown(tx_reports_within_a_burst, teardown),
 		cmocka_unit_test_teardown(tx_chains, teardown),
 		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown),

@@ -519,6 +519,15 @@ static void two_speeds(void **s)
 		assert_int_equal(l.mbps, ends[i] ? 1000 : 10000);
 		assert_int_equal(rig_read(ESDP) & 0x2028, ends[i] ? 0x2000 : 0x2020);
 	}
+	rig_stop(NULL);
+	power();
+	intel_82599_set_module(rig.m, (struct sfp_codes){.ten = 0x10, .one = 1});
+	intel_82599_set_partner(rig.m, true);
+	assert_int_equal(port_probe(), E_OK);
+	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+	port_attach();
+	assert_false(link_within(4000).up); /* two attempts at 10 Gb/s */
+	assert_true(link_within(1500).up);
 }
 
 /* Nor does a backplane, whose negotiation AUTOC configures; bits of a cage's AUTOC are left alone. */

@@ -268,11 +268,11 @@ static void slots_mended(void **s)
 static void hopeless(void **s)
 {
 	(void)s;
-	enum { STATUS, TIMEOUT, STUCK, HOW };
-	static const char *const fault[HOW] = {"command-status", "command-timeout", "health-stuck"};
+	enum { STATUS, HALF, TIMEOUT, STUCK, HOW };
+	static const char *const fault[HOW] = {"command-status", "command-status", "command-timeout", "health-stuck"};
 	for (unsigned i = STATUS; i < HOW; i++) {
 		up(2, ALL, STANDARD);
-		rig_fault_arg(fault[i], 1);
+		rig_fault_arg(fault[i], i == HALF ? 2 : 1); /* one command in so many */
 		for (unsigned looks = 0; i == STUCK && !link_now().gone; looks++) {
 			assert_true(looks < 100);
 			rig_run(100000000);
