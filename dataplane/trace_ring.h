@@ -41,7 +41,6 @@ enum trace_kind {
 	                * it was our own, else 0 */
 	TRACE_PUNTED,  /* control core: the message arrived. number: enum punt_kind */
 	TRACE_WAITS,   /* control core: the packet waits for its neighbour */
-	TRACE_KINDS,
 };
 
 /* OUT: an `out` list; SIX: of IPv6; MAC: of MAC addresses; SET: of dp_state.filter_set[1]. */

@@ -1,9 +1,8 @@
 /*
- * The queue half of Intel's cards with advanced descriptors (desc.h): one receive and one transmit
- * descriptor ring (82599 datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. It handles memory and ownership,
- * and of the registers only the two tails it is given, so the same source runs on the host against
- * constructed write-backs and a hostile device (tests/unit/drivers/intel/test_intel_ring.c, test_intel_hostile.c,
- * test_intel_slots.c).
+ * The queue half of Intel's cards with advanced descriptors (desc.h): one receive and one transmit descriptor ring
+ * (82599 datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. It handles memory and ownership, and of the
+ * registers only the two tails it is given, so the same source runs on the host against constructed write-backs and
+ * a hostile device (tests/unit/drivers/intel/test_intel_ring.c, test_intel_hostile.c, test_intel_slots.c).
  *
  * A frame is one buffer and one descriptor, with three exceptions: received frames longer than what
  * a descriptor covers of a buffer; sent frames in pieces (PKT_CHAIN: a descriptor for each); and
@@ -43,7 +42,6 @@
 
 /* Descriptors of a ring: they last 69 us at 14.88 Mpps; more would cost cache. */
 #define INTEL_RING_SIZE 1024
-#define INTEL_RING_SIZE_MIN 8 /* a ring's size is a multiple of 128 bytes */
 
 /* New receive descriptors per write of the tail register; may be set on the compiler's command line, to
  * measure alternatives. */

@@ -16,6 +16,7 @@
 #include "lib/assert.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define LOG_SIZE_MIN 2     /* entries for our slots */
 #define LOG_SIZE_MAX 5
@@ -174,11 +175,6 @@ static void put_blocks(const struct mlx5_slot *s, uint8_t *block, const uint8_t 
 	}
 }
 
-static uint32_t at_most(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 {
 	struct mlx5_device *d = mlx5_device(nic);
@@ -194,7 +190,7 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 	e[MLX5_CMD_TYPE] = MLX5_CMD_TYPE_PCI;
 	be32_store(e + MLX5_CMD_IN_LENGTH, s->in_bytes);
 	be32_store(e + MLX5_CMD_OUT_LENGTH, s->out_bytes);
-	memcpy(e + MLX5_CMD_IN_DATA, s->in, at_most(s->in_bytes, MLX5_CMD_INLINE_BYTES));
+	memcpy(e + MLX5_CMD_IN_DATA, s->in, u32_min(s->in_bytes, MLX5_CMD_INLINE_BYTES));
 	put_blocks(s, s->in_block, s->in, s->in_bytes, MLX5_CMD_IN_POINTER);
 	put_blocks(s, s->out_block, NULL, s->out_bytes, MLX5_CMD_OUT_POINTER);
 	e[MLX5_CMD_TOKEN] = s->token;
@@ -236,12 +232,12 @@ static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const c
 static bool take_output(struct mlx5_slot *s)
 {
 	const uint8_t *block = s->out_block;
-	memcpy(s->out, s->entry + MLX5_CMD_OUT_DATA, at_most(s->out_bytes, MLX5_CMD_INLINE_BYTES));
+	memcpy(s->out, s->entry + MLX5_CMD_OUT_DATA, u32_min(s->out_bytes, MLX5_CMD_INLINE_BYTES));
 	for (uint32_t at = MLX5_CMD_INLINE_BYTES; at < s->out_bytes;
 	     at += MLX5_BLOCK_DATA_BYTES, block += MLX5_BLOCK_STRIDE) {
 		if (block[MLX5_BLOCK_TOKEN] != s->token)
 			return false;
-		memcpy(s->out + at, block, at_most(s->out_bytes - at, MLX5_BLOCK_DATA_BYTES));
+		memcpy(s->out + at, block, u32_min(s->out_bytes - at, MLX5_BLOCK_DATA_BYTES));
 	}
 	return true;
 }

@@ -155,7 +155,6 @@ enum mlx5_command {
 #define MLX5_COMMAND_OPCODE(name, opcode) MLX5_##name = (opcode),
 	MLX5_COMMANDS(MLX5_COMMAND_OPCODE)
 #undef MLX5_COMMAND_OPCODE
-	MLX5_COMMAND_NONE = 0
 };
 
 /* The first words of every input and output, and the object's number, which most have in the
@@ -207,7 +206,6 @@ enum mlx5_command {
 #define MLX5_CAP_LOG_MAX_QP MLX5_FIELD(0x10, 4, 0)
 #define MLX5_CAP_LOG_MAX_CQ_SIZE MLX5_FIELD(0x18, 23, 16)
 #define MLX5_CAP_LOG_MAX_CQ MLX5_FIELD(0x18, 4, 0)
-#define MLX5_CAP_LOG_MAX_EQ MLX5_FIELD(0x1c, 3, 0)
 #define MLX5_CAP_RELAXED_WRITE MLX5_FIELD(0x1c, 23, 23)
 #define MLX5_CAP_RELAXED_READ MLX5_FIELD(0x1c, 22, 22)
 #define MLX5_CAP_CACHE_LINE_128 MLX5_FIELD(0x2c, 27, 27)
@@ -238,11 +236,9 @@ enum mlx5_command {
 #define MLX5_CAP_WQE_INLINE_MODE MLX5_FIELD(0x00, 13, 12)
 #define MLX5_CAP_INLINE_L2 0            /* always the Ethernet header */
 #define MLX5_CAP_INLINE_VPORT 1         /* as set in the vport's context */
-#define MLX5_CAP_INLINE_NOT_REQUIRED 2
 
 /* Flow tables; those for NIC receive begin at 0x40 */
 #define MLX5_CAP_RX_FT_SUPPORT MLX5_FIELD(0x40, 31, 31)
-#define MLX5_CAP_RX_LOG_MAX_FT_SIZE MLX5_FIELD(0x44, 29, 24)
 #define MLX5_CAP_RX_MAX_FT_LEVEL MLX5_FIELD(0x44, 7, 0)
 #define MLX5_CAP_RX_OUTER_VID MLX5_FIELD(0x60, 25, 25)
 #define MLX5_CAP_RX_OUTER_FRAG MLX5_FIELD(0x60, 17, 17)
@@ -255,12 +251,10 @@ enum mlx5_command {
 #define MLX5_EQC_LOG_SIZE MLX5_FIELD(0x0c, 28, 24)
 #define MLX5_EQC_UAR_PAGE MLX5_FIELD(0x0c, 23, 0)
 #define MLX5_EQC_INTR MLX5_FIELD(0x14, 11, 0)
-#define MLX5_EQC_LOG_PAGE_SIZE MLX5_FIELD(0x18, 28, 24)
 
 enum mlx5_eqe {
 	MLX5_EQE_BYTES = 64,
 	MLX5_EQE_TYPE = 0x01,
-	MLX5_EQE_SUB_TYPE = 0x03,
 	MLX5_EQE_PAGES_FUNCTION = 0x22,
 	MLX5_EQE_PAGES_NUMBER = 0x24, /* negative: it returns pages */
 	MLX5_EQE_OWNER = 0x3f,
@@ -281,9 +275,7 @@ enum mlx5_event {
 #define MLX5_MKC_RELAXED_WRITE MLX5_FIELD(0x00, 18, 18)
 #define MLX5_MKC_LOCAL_WRITE MLX5_FIELD(0x00, 11, 11)
 #define MLX5_MKC_LOCAL_READ MLX5_FIELD(0x00, 10, 10)
-#define MLX5_MKC_ACCESS_MODE MLX5_FIELD(0x00, 9, 8) /* 0: physical addresses */
 #define MLX5_MKC_QPN MLX5_FIELD(0x04, 31, 8)
-#define MLX5_MKC_KEY MLX5_FIELD(0x04, 7, 0)
 #define MLX5_MKC_LENGTH64 MLX5_FIELD(0x0c, 31, 31)  /* all of the address space */
 #define MLX5_MKC_PD MLX5_FIELD(0x0c, 23, 0)
 #define MLX5_MKC_RELAXED_READ MLX5_FIELD(0x38, 6, 6)
@@ -298,15 +290,12 @@ enum mlx5_event {
 #define MLX5_CQC_LOG_SIZE MLX5_FIELD(0x0c, 28, 24)
 #define MLX5_CQC_UAR_PAGE MLX5_FIELD(0x0c, 23, 0)
 #define MLX5_CQC_EQN MLX5_FIELD(0x14, 7, 0)
-#define MLX5_CQC_LOG_PAGE_SIZE MLX5_FIELD(0x18, 28, 24)
 #define MLX5_CQC_DBR_ADDR 0x38
 
 enum mlx5_cqe {
 	MLX5_CQE_BYTES = 64,
 	MLX5_CQE_HEADERS = 0x18, /* 64 bits: QP number, checks, header types, tag: MLX5_CQE_H_... */
 	MLX5_CQE_BYTE_COUNT = 0x2c,
-	MLX5_CQE_VENDOR_SYNDROME = 0x36, /* of an error CQE */
-	MLX5_CQE_SYNDROME = 0x37,
 	MLX5_CQE_END = 0x38, /* 64 bits: QP number, WQE counter, signature, opcode and owner */
 	MLX5_CQE_WQE_COUNTER = 0x3c,
 	MLX5_CQE_OP_OWN = 0x3f,
@@ -342,7 +331,6 @@ enum mlx5_cqe {
 #define MLX5_WQ_UAR_PAGE MLX5_FIELD(0x0c, 23, 0)
 #define MLX5_WQ_DBR_ADDR 0x10
 #define MLX5_WQ_LOG_STRIDE MLX5_FIELD(0x20, 19, 16)
-#define MLX5_WQ_LOG_PAGE_SIZE MLX5_FIELD(0x20, 12, 8)
 #define MLX5_WQ_LOG_SIZE MLX5_FIELD(0x20, 4, 0)
 #define MLX5_WQ_PAS 0xc0
 /* The doorbell record of a WQ: two words. */
@@ -384,15 +372,12 @@ enum mlx5_cqe {
 
 #define MLX5_CREATE_TIR_BYTES 0x110
 #define MLX5_TIR_DISPATCH MLX5_FIELD(0x24, 31, 28) /* in the input, like all of these */
-#define MLX5_TIR_INLINE_RQN MLX5_FIELD(0x3c, 23, 0)
 #define MLX5_TIR_RQT MLX5_FIELD(0x40, 23, 0)
 #define MLX5_TIR_HASH_FUNCTION MLX5_FIELD(0x44, 31, 28)
 #define MLX5_TIR_DOMAIN MLX5_FIELD(0x44, 23, 0)
 #define MLX5_TIR_TOEPLITZ_KEY 0x48 /* 40 bytes */
 #define MLX5_TIR_HASH_FIELDS MLX5_FIELD(0x70, 31, 0)
-#define MLX5_DISPATCH_DIRECT 0
 #define MLX5_DISPATCH_INDIRECT 1
-#define MLX5_HASH_NONE 0
 #define MLX5_HASH_INVERTED_XOR8 1
 #define MLX5_HASH_TOEPLITZ 2
 #define MLX5_HASH_L3_IP6 (1u << 31)
@@ -403,7 +388,6 @@ enum mlx5_cqe {
 /* --- flow tables --- */
 
 #define MLX5_FLOW_BYTES 0x40 /* of inputs that are no longer than this */
-#define MLX5_FLOW_TABLE_TYPE MLX5_FIELD(0x10, 31, 24) /* 0: NIC receive */
 #define MLX5_FLOW_TABLE_ID MLX5_FIELD(0x14, 23, 0)
 #define MLX5_FLOW_GROUP_ID MLX5_FIELD(0x18, 31, 0)
 #define MLX5_FLOW_INDEX MLX5_FIELD(0x20, 31, 0)
@@ -463,7 +447,6 @@ enum mlx5_cqe {
 #define MLX5_VPORT_MTU MLX5_FIELD(0x24, 15, 0)
 #define MLX5_VPORT_PROMISC_UC MLX5_FIELD(0xf0, 31, 31)
 #define MLX5_VPORT_PROMISC_MC MLX5_FIELD(0xf0, 30, 30)
-#define MLX5_VPORT_LIST_TYPE MLX5_FIELD(0xf0, 26, 24) /* 0: unicast addresses */
 #define MLX5_VPORT_LIST_SIZE MLX5_FIELD(0xf0, 11, 0)
 #define MLX5_VPORT_MAC_HIGH MLX5_FIELD(0xf4, 15, 0)
 #define MLX5_VPORT_MAC_LOW MLX5_FIELD(0xf8, 31, 0)

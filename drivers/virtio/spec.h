@@ -25,39 +25,31 @@ enum virtio_pci_cap { /* offsets in the capability */
 	VIRTIO_PCI_CAP_NOTIFY_MULTIPLIER = 16,
 };
 
-/*
- * 4.1.4.3 common configuration: name, offset, bytes, access. Read, write and dump use this one
- * table.
- */
-#define VIRTIO_COMMON_REGISTERS(X) \
-	X(DEVICE_FEATURE_SELECT, 0x00, 4, RW) \
-	X(DEVICE_FEATURE, 0x04, 4, RO) \
-	X(DRIVER_FEATURE_SELECT, 0x08, 4, RW) \
-	X(DRIVER_FEATURE, 0x0c, 4, RW) \
-	X(CONFIG_MSIX_VECTOR, 0x10, 2, RW) \
-	X(NUM_QUEUES, 0x12, 2, RO) \
-	X(DEVICE_STATUS, 0x14, 1, RW) \
-	X(CONFIG_GENERATION, 0x15, 1, RO) \
-	X(QUEUE_SELECT, 0x16, 2, RW) \
-	X(QUEUE_SIZE, 0x18, 2, RW) \
-	X(QUEUE_MSIX_VECTOR, 0x1a, 2, RW) \
-	X(QUEUE_ENABLE, 0x1c, 2, RW) \
-	X(QUEUE_NOTIFY_OFF, 0x1e, 2, RO) \
-	X(QUEUE_DESC_LO, 0x20, 4, RW) \
-	X(QUEUE_DESC_HI, 0x24, 4, RW) \
-	X(QUEUE_DRIVER_LO, 0x28, 4, RW) \
-	X(QUEUE_DRIVER_HI, 0x2c, 4, RW) \
-	X(QUEUE_DEVICE_LO, 0x30, 4, RW) \
-	X(QUEUE_DEVICE_HI, 0x34, 4, RW) \
-	X(QUEUE_NOTIFY_DATA, 0x38, 2, RO) \
-	X(QUEUE_RESET, 0x3a, 2, RW)
-
+/* 4.1.4.3 common configuration: offsets, with the bytes of each field. */
 enum virtio_common {
-#define VIRTIO_COMMON_OFFSET(name, offset, bytes, access) VIRTIO_##name = (offset),
-	VIRTIO_COMMON_REGISTERS(VIRTIO_COMMON_OFFSET)
-#undef VIRTIO_COMMON_OFFSET
-	VIRTIO_COMMON_BYTES = 0x38,       /* on every device */
-	VIRTIO_COMMON_BYTES_RESET = 0x3c, /* on a device with VIRTIO_F_RING_RESET */
+	VIRTIO_DEVICE_FEATURE_SELECT = 0x00, /* 4 */
+	VIRTIO_DEVICE_FEATURE = 0x04,        /* 4, read only */
+	VIRTIO_DRIVER_FEATURE_SELECT = 0x08, /* 4 */
+	VIRTIO_DRIVER_FEATURE = 0x0c,        /* 4 */
+	VIRTIO_CONFIG_MSIX_VECTOR = 0x10,    /* 2 */
+	VIRTIO_NUM_QUEUES = 0x12,            /* 2, read only */
+	VIRTIO_DEVICE_STATUS = 0x14,         /* 1 */
+	VIRTIO_CONFIG_GENERATION = 0x15,     /* 1, read only */
+	VIRTIO_QUEUE_SELECT = 0x16,          /* 2 */
+	VIRTIO_QUEUE_SIZE = 0x18,            /* 2 */
+	VIRTIO_QUEUE_MSIX_VECTOR = 0x1a,     /* 2 */
+	VIRTIO_QUEUE_ENABLE = 0x1c,          /* 2 */
+	VIRTIO_QUEUE_NOTIFY_OFF = 0x1e,      /* 2, read only */
+	VIRTIO_QUEUE_DESC_LO = 0x20,         /* 4 */
+	VIRTIO_QUEUE_DESC_HI = 0x24,         /* 4 */
+	VIRTIO_QUEUE_DRIVER_LO = 0x28,       /* 4 */
+	VIRTIO_QUEUE_DRIVER_HI = 0x2c,       /* 4 */
+	VIRTIO_QUEUE_DEVICE_LO = 0x30,       /* 4 */
+	VIRTIO_QUEUE_DEVICE_HI = 0x34,       /* 4 */
+	VIRTIO_QUEUE_NOTIFY_DATA = 0x38,     /* 2, read only */
+	VIRTIO_QUEUE_RESET = 0x3a,           /* 2 */
+	VIRTIO_COMMON_BYTES = 0x38,          /* on every device */
+	VIRTIO_COMMON_BYTES_RESET = 0x3c,    /* on a device with VIRTIO_F_RING_RESET */
 };
 #define VIRTIO_NO_VECTOR 0xffff
 

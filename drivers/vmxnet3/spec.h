@@ -101,7 +101,6 @@ struct vmxnet3_rx_comp {
 #define VMXNET3_RXC_IP6 (1ull << 52)
 #define VMXNET3_RXC_IP4 (1ull << 53)
 #define VMXNET3_RXC_FRAGMENT (1ull << 54)
-#define VMXNET3_RXC_GEN (1ull << 63)
 
 struct vmxnet3_tx_desc {
 	uint64_t addr;
@@ -125,7 +124,6 @@ struct vmxnet3_tx_comp {
 	uint32_t gen; /* bit 31 */
 };
 #define VMXNET3_TXC_INDEX 0xfffu
-#define VMXNET3_TXC_GEN (1u << 31)
 
 /* Descriptors of a sent frame: more stop the queue. */
 #define VMXNET3_PIECES_MAX 16
@@ -220,7 +218,6 @@ _Static_assert(offsetof(struct vmxnet3_shared, features) == 24 && offsetof(struc
 #define VMXNET3_MODE_ALL_MULTI (1u << 3)
 #define VMXNET3_MODE_PROMISC (1u << 4)
 
-#define VMXNET3_MTU_MIN 60
 #define VMXNET3_MTU_MAX 9000
 
 struct vmxnet3_rss {
