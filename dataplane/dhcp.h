@@ -1,8 +1,8 @@
 /*
- * DHCP messages that come to the control core although no address of ours is their destination (RFC 2131 4.1). They are
- * those to the client's port, from a server, on an interface that asks for an address, and those of clients to the
- * server's port, on an interface with a relay agent. An interface with neither costs one test, of a packet that would be
- * dropped otherwise.
+ * DHCP messages that come to the control core although no address of ours is their destination (RFC 2131 4.1). They
+ * are those to the client's port, from a server, on an interface that asks for an address, and those of clients to
+ * the server's port, on an interface with a relay agent. An interface with neither costs one test, of a packet that
+ * would be dropped otherwise.
  */
 #ifndef DATAPLANE_DHCP_H
 #define DATAPLANE_DHCP_H
@@ -21,8 +21,8 @@ static inline unsigned dhcp_on(const struct dp_state *v, unsigned interface)
 	return __atomic_load_n(&v->policy[interface].dhcp, __ATOMIC_RELAXED);
 }
 
-/* Is the IPv4 packet, of which len bytes are there, such a message? Nothing of it has been checked; the answer is true only
- * if ip4_check finds nothing wrong but the source 0.0.0.0, which clients have. */
+/* Is the IPv4 packet, of which len bytes are there, such a message? Nothing of it has been checked; the answer is
+ * true only if ip4_check finds nothing wrong but the source 0.0.0.0, which clients have. */
 static inline bool dhcp_is_wanted(const struct dp_state *v, unsigned interface, const uint8_t *ip, unsigned len)
 {
 	const unsigned on = dhcp_on(v, interface);

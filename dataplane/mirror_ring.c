@@ -47,7 +47,8 @@ uint64_t mirror_ring_look(const struct mirror_ring *r, uint32_t size, uint64_t h
 	return mirror_record_bytes(out->kept);
 }
 
-void mirror_ring_get(const struct mirror_ring *r, uint32_t size, uint64_t at, const struct mirror_record *record, uint8_t *data)
+void mirror_ring_get(const struct mirror_ring *r, uint32_t size, uint64_t at, const struct mirror_record *record,
+                     uint8_t *data)
 {
 	get(r, size, at + sizeof *record, data, record->kept);
 }

@@ -71,12 +71,13 @@ static inline bool mirror_ring_fits(uint32_t size, uint64_t head, uint64_t tail,
 /* Writer: copies len bytes to position `at`, within the room that mirror_ring_fits granted. */
 void mirror_ring_put(struct mirror_ring *r, uint32_t size, uint64_t at, const void *data, size_t len);
 
-/* Reader: copies the record at position `at`, before the writer's head, to *out. Returns the distance to the next record;
- * 0: there is no valid record, with at most `room` bytes of the frame. */
+/* Reader: copies the record at position `at`, before the writer's head, to *out. Returns the distance to the next
+ * record; 0: there is no valid record, with at most `room` bytes of the frame. */
 uint64_t mirror_ring_look(const struct mirror_ring *r, uint32_t size, uint64_t head, uint64_t at,
                           struct mirror_record *out, unsigned room);
 
 /* Reader: copies these bytes of its frame. record: as mirror_ring_look returned it. */
-void mirror_ring_get(const struct mirror_ring *r, uint32_t size, uint64_t at, const struct mirror_record *record, uint8_t *data);
+void mirror_ring_get(const struct mirror_ring *r, uint32_t size, uint64_t at, const struct mirror_record *record,
+                     uint8_t *data);
 
 #endif

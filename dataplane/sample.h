@@ -1,13 +1,14 @@
 /*
- * Packet sampling for sFlow (net/sflow.h). A data core passes over a random number of the packets that a port has received, copies
- * the head of the next one into its ring, and so on: one of dp_state.sample_rate on average. The control core reads the ring
- * (control/monitor/sflow.c).
+ * Packet sampling for sFlow (net/sflow.h). A data core passes over a random number of the packets that a port has
+ * received, copies the head of the next one into its ring, and so on: one of dp_state.sample_rate on average. The
+ * control core reads the ring (control/monitor/sflow.c).
  *
- * The ring has no tail: the writer never waits, and the numbers of the samples tell a reader that is late how many it has lost. A core counts the
- * packets that it could have sampled, by port. A restart of its program begins both anew.
+ * The ring has no tail: the writer never waits, and the numbers of the samples tell a reader that is late how many
+ * it has lost. A core counts the packets that it could have sampled, by port. A restart of its program begins both
+ * anew.
  *
- * Cost: a port without sampling executes nothing, because the word that leads to captures leads here. One with sampling pays for a
- * call and two additions a vector.
+ * Cost: a port without sampling executes nothing, because the word that leads to captures leads here. One with
+ * sampling pays for a call and two additions a vector.
  */
 #ifndef DATAPLANE_SAMPLE_H
 #define DATAPLANE_SAMPLE_H
@@ -37,8 +38,8 @@ struct sample_ring {
 /* control_hooks.sample */
 void sample_vector(const struct pkt *v, unsigned n, unsigned port);
 
-/* Copies the next sample of the ring of another core, from number *at on, and moves *at behind it. A ring
- * that has begun anew is read from its beginning. False: there is none. The copy is untrusted, except that `kept` is at most
+/* Copies the next sample of the ring of another core, from number *at on, and moves *at behind it. A ring that has
+ * begun anew is read from its beginning. False: there is none. The copy is untrusted, except that `kept` is at most
  * SAMPLE_HEAD_MAX. */
 bool sample_next(const struct sample_ring *r, uint64_t *at, struct sample *out);
 

@@ -24,10 +24,10 @@
  *                 the queue of the first segment, so incoming connections keep their queue. (A
  *                 connection opened from here would need tcp_ops.ours.)
  *
- * A core that receives a segment of another core's connection answers with a reset, as a host that
- * does not know the connection; while the connection's bucket moves, it drops the segment
- * (drop_tcp_elsewhere), and the peer sends it again. A device cannot steer ICMP errors by ports: the control core passes
- * each to all data cores (control/host/input.c).
+ * A core that receives a segment of another core's connection answers with a reset, as a host that does not know
+ * the connection; while the connection's bucket moves, it drops the segment (drop_tcp_elsewhere), and the peer
+ * sends it again. A device cannot steer ICMP errors by ports: the control core passes each to all data cores
+ * (control/host/input.c).
  *
  * A restart of this core's program, or of all ports, loses its connections. A peer's next segment
  * is answered with a reset by the core that receives it.
@@ -48,8 +48,8 @@ extern struct tcp *tcp_data; /* this core's instance; NULL: it has none */
  */
 size_t tcp_data_bytes(size_t room, bool wanted, size_t own);
 
-/* The application's memory, `own` bytes for each of *connections; its contents are undefined. From tcp_data_start on, while
- * there is an instance. */
+/* The application's memory, `own` bytes for each of *connections; its contents are undefined. From tcp_data_start
+ * on, while there is an instance. */
 void *tcp_data_own(uint32_t *connections);
 
 void tcp_data_start(void);

@@ -248,7 +248,8 @@ static bool take_flows(struct core_flows *f)
 	const bool whole = shared_load(&other->settled) == f->number;
 	for (unsigned i = 0; i < TCP_MOVE_EACH; i++) {
 		const uint64_t waiting = shared_load(&other->head) - own->tail;
-		if (waiting == 0 || waiting > TCP_MOVE_SLOTS || own->answers - shared_load(&other->heard) >= TCP_MOVE_ANSWERS)
+		if (waiting == 0 || waiting > TCP_MOVE_SLOTS ||
+		    own->answers - shared_load(&other->heard) >= TCP_MOVE_ANSWERS)
 			break;
 		read_message(f);
 		f->steps++;

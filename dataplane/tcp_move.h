@@ -2,7 +2,7 @@
  * The TCP connections of a bucket move from one data core to another (runtime/move.h): net/tcp/move.h makes messages of
  * them, and these files carry the messages.
  *
- * 1. A core believes nothing that it reads of the other's area: positions are bounded by the rings' sizes,
+ * 1. A core checks all that it reads of the other's area: positions are bounded by the rings' sizes,
  *    tcp_move_read() checks the messages, and an answer must be to the oldest connection without one.
  * 2. The core that gives has at most TCP_MOVE_ANSWERS connections on their way, so the answers always have room.
  * 3. A connection that was given and has no answer stays frozen until the other core has closed: it has answered all

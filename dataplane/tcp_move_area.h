@@ -2,9 +2,9 @@
  * What two data cores write while TCP connections move from one to the other (dataplane/tcp_move.h): a ring of messages
  * and a ring of answers, each with one producer and one consumer. The core that gives writes the messages, the core
  * that takes writes the answers. Each core has such an area in its shared memory, for both roles, and writes no other:
- * it is the begin of dp_plugin_shared(), and the part of an application's plug-in lies behind it (struct web_core).
+ * it is the beginning of dp_plugin_shared(), and the part of an application's plug-in lies behind it (struct web_core).
  *
- * A number names a time, as struct core_flows does. Positions count from 0 at its begin, and only grow.
+ * Each period of moves has a number, as in struct core_flows. Positions count from 0 at its beginning, and only grow.
  */
 #ifndef DATAPLANE_TCP_MOVE_AREA_H
 #define DATAPLANE_TCP_MOVE_AREA_H

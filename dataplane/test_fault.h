@@ -35,13 +35,15 @@
 	X(TEST_FAULT_EXEC_PUBLISHED, "exec-published", TEST_EXEC,     self.info->published) \
 	X(TEST_FAULT_EXEC_ARENA,    "exec-arena",    TEST_EXEC,       mine->arena) \
 	X(TEST_FAULT_EXEC_CONSTANT, "exec-constant", TEST_EXEC,       constant) \
-	X(TEST_FAULT_CODE_WRITE,    "code-write",    TEST_WRITE,      CODE_WINDOW) /* these need `test regions make` */ \
-	X(TEST_FAULT_CODE_ALIAS,    "code-alias",    TEST_READ,       part_of(REGION_CODE, 0)) /* outside its window */ \
+	/* these need `test regions make` */ \
+	X(TEST_FAULT_CODE_WRITE,    "code-write",    TEST_WRITE,      CODE_WINDOW) \
+	X(TEST_FAULT_CODE_ALIAS,    "code-alias",    TEST_READ,       part_of(REGION_CODE, 0)) /* not by its window */ \
 	X(TEST_FAULT_CODE_RUN,      "code-run",      TEST_EXEC,       CODE_WINDOW) \
 	X(TEST_FAULT_CODE_ERASED,   "code-erased",   TEST_EXEC,       CODE_WINDOW + 0x1000) \
 	X(TEST_FAULT_EXEC_MAP,      "exec-map",      TEST_EXEC,       part_of(REGION_SHARED, 0)) \
-	X(TEST_FAULT_OTHERS_MAP,    "others-map",    TEST_READ,       part_of(REGION_OWN, other_index())) /* on a data core */ \
-	X(TEST_FAULT_CONTROL_MAP,   "control-map",   TEST_WRITE,      part_of(REGION_CONTROL, 0)) /* on a data core */ \
+	/* these two on a data core */ \
+	X(TEST_FAULT_OTHERS_MAP,    "others-map",    TEST_READ,       part_of(REGION_OWN, other_index())) \
+	X(TEST_FAULT_CONTROL_MAP,   "control-map",   TEST_WRITE,      part_of(REGION_CONTROL, 0)) \
 	X(TEST_FAULT_MARK,          "mark",          TEST_OTHER,      0) /* writes to its maps first */ \
 	X(TEST_FAULT_CLI,           "cli",           TEST_PRIVILEGED, 0) \
 	X(TEST_FAULT_PORT,          "port",          TEST_PRIVILEGED, 0) \

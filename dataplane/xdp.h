@@ -79,7 +79,8 @@ struct dp_xdp_prints {
 };
 
 /* Part of a data core's shared memory. action[port][slot]: results of a program of the port's chain. XDP_PASS and
- * XDP_DROP of the first program are added behind a vector, so a fault within one loses them, as it loses the packets. */
+ * XDP_DROP of the first program are added behind a vector, so a fault within one loses them, as it loses
+ * the packets. */
 struct dp_xdp_shared {
 	uint64_t started; /* dp_state.started when the counts were zeroed */
 	uint64_t action[NIC_PORTS_MAX][DP_XDP_SLOTS][XDP_ACTIONS];

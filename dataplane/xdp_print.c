@@ -8,8 +8,8 @@
  *                       that cannot be read, nothing
  *     %pI4 %pi4 %pI6 %pi6   addresses there, in network order
  *
- * The format has up to FORMAT_MAX bytes. Up to three conversions, with '-', '0' and a width. Others, and a format that does not end in NUL
- * or has bytes that are neither printable nor white space: -22, and nothing is printed.
+ * The format has up to FORMAT_MAX bytes. Up to three conversions, with '-', '0' and a width. Others, and a format
+ * that does not end in NUL or has bytes that are neither printable nor white space: -22, and nothing is printed.
  */
 #include "dataplane/state.h"
 #include "lib/fmt.h"

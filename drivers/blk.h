@@ -1,6 +1,6 @@
 /*
- * The contract between drivers of disks and the control core, which alone uses disks. Nothing waits: a driver does what can be
- * done now, and is called again.
+ * The contract between drivers of disks and the control core, which alone uses disks. Nothing waits: a driver does
+ * what can be done now, and is called again.
  *
  *   match      for each PCI function
  *   begin      once, if match returned true; the device must not reach memory afterwards until step enables it
@@ -8,8 +8,8 @@
  *   submit     one request, in state BLK_READY
  *   stop       before the memory is used for something else; the device reaches none afterwards
  *
- * State and figures are in struct blk. What the device says is untrusted until checked: a device that does not answer, or breaks
- * the rules, gets BLK_FAILED with `why`, and is stopped. It may be begun anew.
+ * State and figures are in struct blk. What the device says is untrusted until checked: a device that does not
+ * answer, or breaks the rules, gets BLK_FAILED with `why`, and is stopped. It may be begun anew.
  */
 #ifndef DRIVERS_BLK_H
 #define DRIVERS_BLK_H
@@ -40,7 +40,7 @@ struct blk {
 	const struct blk_ops *ops;
 	enum blk_state state;
 	const char *why;
-	int result;                /* of the last request, in state BLK_READY: E_OK, or E_DEVICE: the device refused it */
+	int result;                /* of the last request, in state BLK_READY: E_OK, or E_DEVICE: it was refused */
 	uint32_t sector;           /* bytes, once it is ready: 512 to 4096 */
 	uint64_t sectors;
 	bool writable;
@@ -53,7 +53,8 @@ struct blk_ops {
 	bool (*match)(const struct pci_dev *dev);
 	void (*begin)(struct blk *b);
 	void (*step)(struct blk *b);
-	/* r->at and r->bytes are multiples of the sector, and on the disk; at most BLK_REQUEST_MAX bytes. The driver copies. */
+	/* r->at and r->bytes are multiples of the sector, and on the disk; at most BLK_REQUEST_MAX bytes. The
+	 * driver copies. */
 	void (*submit)(struct blk *b, const struct disk_request *r);
 	void (*stop)(struct blk *b);
 };

@@ -253,7 +253,8 @@ static inline uint32_t nic_rx_share(uint32_t buffers, unsigned ports)
 }
 
 /* A rule that steers received frames to queue pairs (nic_ops.rules). A frame matches if all that the rule compares is
- * equal. Several pairs share the frames of a rule as RSS shares those of no rule. Numbers are in the CPU's byte order. */
+ * equal. Several pairs share the frames of a rule as RSS shares those of no rule. Numbers are in the CPU's
+ * byte order. */
 #define NIC_RULES_MAX 64      /* of a port */
 #define NIC_RULE_GROUPS_MAX 8 /* different sets of several pairs in the rules of a port */
 enum nic_rule_family { NIC_RULE_ALL, NIC_RULE_IP4, NIC_RULE_IP6 };
@@ -405,10 +406,10 @@ struct nic_ops {
 	unsigned (*rx_left)(const struct nic_shared *shared, unsigned pair, const void *mem,
 	                    uint64_t place);
 
-	/* Frames that wait in the transmit ring of a started pair, whose core may still send; of a pair that
-	 * was stopped, those it had not sent by then. `mem` is the memory the pair was started with; its
-	 * contents and the device's registers, which the call reads, are untrusted. The result never exceeds the ring size. Does not wait. NULL: the device
-	 * holds no frame for long, whatever its link is. */
+	/* Frames that wait in the transmit ring of a started pair, whose core may still send; of a pair that was
+	 * stopped, those it had not sent by then. `mem` is the memory the pair was started with; its contents and
+	 * the device's registers, which the call reads, are untrusted. The result never exceeds the ring size. Does
+	 * not wait. NULL: the device holds no frame for long, whatever its link is. */
 	unsigned (*tx_left)(struct nic *nic, unsigned pair, const void *mem);
 
 	/* Link state now; also acknowledges the device's link interrupt, and takes the next step of an attempt
@@ -503,8 +504,8 @@ struct nic_ops {
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
 
-	/* Frames in the transmit ring that the device was not known to have sent when tx_burst was last called, or their
-	 * descriptors. What other queues are given after the device has reported a frame leaves after it.
+	/* Frames in the transmit ring that the device was not known to have sent when tx_burst was last called, or
+	 * their descriptors. What other queues are given after the device has reported a frame leaves after it.
 	 * Slots are not open. NULL: the device keeps no frame when tx_burst has returned. */
 	unsigned (*tx_pending)(const struct nic_queue *q);
 

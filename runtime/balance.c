@@ -10,7 +10,8 @@ static uint32_t apart(uint32_t gap, uint32_t load)
 }
 
 /* The bucket that the core should give to one that is less busy by `gap`, if that gains so much; NULL: none. */
-static struct balance_load *bucket_to_give(struct balance_load *of, unsigned buckets, unsigned core, uint32_t gap, uint32_t gain)
+static struct balance_load *bucket_to_give(struct balance_load *of, unsigned buckets, unsigned core, uint32_t gap,
+                                           uint32_t gain)
 {
 	struct balance_load *best = NULL;
 	for (unsigned i = 0; i < buckets; i++) {

@@ -5,9 +5,9 @@
  * Loads are in BALANCE_FULL of a core's time. The busiest core gives a bucket to the idlest, until they differ by less
  * than a part of its load, 1 / BALANCE_GAP, or nothing helps:
  *
- * 1. A bucket moves only if both cores are then less busy than the busiest was, by an eighth of the bucket's load and
- *    1 / BALANCE_GAIN of the busiest's at least. So a bucket with most of a core's load (an elephant) does not move to and fro: it
- *    moves back only if the rest of the load has changed by a quarter of its own.
+ * 1. A bucket moves only if both cores are then less busy than the busiest was, by an eighth of the bucket's load
+ *    and 1 / BALANCE_GAIN of the busiest's at least. So a bucket with most of a core's load (an elephant) does not
+ *    move to and fro: it moves back only if the rest of the load has changed by a quarter of its own.
  * 2. Of these the one moves that leaves the two cores nearest to each other.
  * 3. A bucket moves once a round at most.
  */
@@ -35,8 +35,9 @@ struct balance_move {
 };
 
 /*
- * Chooses at most `most` moves, in the order in which they are to be made. busy: the load of each of n cores, changed to
- * what it should be afterwards. `of`: the buckets, with their cores below n. Returns the number of moves.
+ * Chooses at most `most` moves, in the order in which they are to be made. busy: the load of each of n cores,
+ * changed to what it should be afterwards. `of`: the buckets, with their cores below n. Returns the number of
+ * moves.
  */
 unsigned balance_choose(uint32_t *busy, unsigned n, struct balance_load *of, unsigned buckets, struct balance_move *out,
                         unsigned most);

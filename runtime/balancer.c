@@ -69,7 +69,8 @@ bool load_measure(struct load_meter *m, uint32_t *busy)
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		const uint64_t cycles = busy_of(d);
 		if (s->pair_of[d] != NO_PAIR && !first)
-			busy[s->pair_of[d]] = (uint32_t)u64_min((cycles - m->busy_cycles[d]) * BALANCE_FULL / passed, BALANCE_FULL);
+			busy[s->pair_of[d]] =
+				(uint32_t)u64_min((cycles - m->busy_cycles[d]) * BALANCE_FULL / passed, BALANCE_FULL);
 		m->busy_cycles[d] = cycles;
 	}
 	m->tsc = now;

@@ -10,10 +10,10 @@
  *     MOVING    the chosen buckets have moved, one after the other → WATCHING, but not before BALANCER_REST_NS
  *
  * A core's load is divided among its buckets in proportion to their packets. A bucket that has moved rests for
- * BALANCER_ROUNDS rounds. While the load is even, or no core is busy, nothing is counted and nothing moves: data cores
- * then do nothing for it, and the control core compares the cores' busy cycles once a second, when it looks at them
- * anyway (watch.c). Hashing takes a core some 200 cycles a packet; BALANCER_EACH and BALANCER_SAMPLES keep a busy core from
- * losing packets by it: the receive ring holds what arrives in that time.
+ * BALANCER_ROUNDS rounds. While the load is even, or no core is busy, nothing is counted and nothing moves: data
+ * cores then do nothing for it, and the control core compares the cores' busy cycles once a second, when it looks
+ * at them anyway (watch.c). Hashing takes a core some 200 cycles a packet; BALANCER_EACH and BALANCER_SAMPLES keep
+ * a busy core from losing packets by it: the receive ring holds what arrives in that time.
  */
 #ifndef RUNTIME_BALANCER_H
 #define RUNTIME_BALANCER_H

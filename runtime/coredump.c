@@ -1,8 +1,8 @@
 /*
- * The data of a failed program (abi/coredump.h). This file registers the memory that the kernel is
- * to copy, and formats the copy as text: the XDP program that ran, the state of the queues, the
- * packets received last, newest first, and the events of the core (runtime/events.h). All of it comes from a program that failed
- * and may be corrupt.
+ * The data of a failed program (abi/coredump.h). This file registers the memory that the kernel is to copy, and
+ * formats the copy as text: the XDP program that ran, the state of the queues, the packets received last, newest
+ * first, and the events of the core (runtime/events.h). All of it comes from a program that failed and may be
+ * corrupt.
  *
  * A packet's bytes are those in its buffer at the time of the failure; a forwarded packet appears
  * as it was sent. Buffers go to the end of a receive ring, so the buffers of the last packets are

@@ -2,9 +2,9 @@
  * Reports of failed programs (kernel/crash.h), read from the kernel's memory. The kernel may be writing
  * one at the same time: a copy is valid if its number has not changed.
  *
- * The control core prints the reports of data cores. A serial line takes a tenth of a second for one,
- * and the failed core shall forward again long before that. From the time when a data core's packets go
- * to others until it polls again (recovery.c), printing waits. The kernel itself prints the reports of the control core.
+ * The control core prints the reports of data cores. A serial line takes a tenth of a second for one, and the
+ * failed core shall forward again long before that. From the time when a data core's packets go to others until it
+ * polls again (recovery.c), printing waits. The kernel itself prints the reports of the control core.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -143,8 +143,8 @@ static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed
 static void note_crash(const struct crash *c)
 {
 	char line[96];
-	fmt_format(line, sizeof line, "core %u: its program failed and was started again: report %llu of show crash", c->core,
-	           (unsigned long long)c->number);
+	fmt_format(line, sizeof line, "core %u: its program failed and was started again: report %llu of show crash",
+	           c->core, (unsigned long long)c->number);
 	(void)control_event(LOG_CRIT, line);
 }
 
@@ -153,7 +153,8 @@ void crash_turn(void)
 	static struct crash c;
 	uint64_t *printed = core_shm_of(self.id)->crash_printed; /* survives a restart of this program */
 	unsigned slot;
-	while (!restart_busy() && !recovery_is_coming() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
+	while (!restart_busy() && !recovery_is_coming() &&
+	       (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
 			core_log_at(LOG_WARNING, "reports of %llu failures are missing here", (unsigned long long)lost);

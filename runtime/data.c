@@ -514,7 +514,8 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool has_port(const uint32_t *ports, unsigned port)
 {
-	/* acquire: pairs with the release in core_mirror, core_trace_ports, core_program_ports, core_sample_ports and core_move_ports */
+	/* acquire: pairs with the release in core_mirror, core_trace_ports, core_program_ports, core_sample_ports
+	 * and core_move_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 

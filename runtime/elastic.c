@@ -196,7 +196,8 @@ void elastic_init(void)
 	__atomic_store_n(&published_header()->pressed_ticks, NEVER, __ATOMIC_RELAXED);
 }
 
-/* The pairs up to the last one that has a bucket; all, if flows are not gathered: one may have been emptied otherwise. */
+/* The pairs up to the last one that has a bucket; all, if flows are not gathered: one may have been
+ * emptied otherwise. */
 static unsigned pairs_with_buckets(void)
 {
 	unsigned end = 0;

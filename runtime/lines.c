@@ -1,8 +1,8 @@
 /*
- * Lines that data cores print (core_log). The kernel prints them at once. Each core also keeps its last LINES_KEPT in its
- * shared memory, and the control core takes them into the event log. Like a ring of events (runtime/events.h), a ring of lines
- * outlives the program of its core; the control core notes in its own shared memory how far it has read, so a restart of
- * its program repeats no line. What another core writes is untrusted.
+ * Lines that data cores print (core_log). The kernel prints them at once. Each core also keeps its last LINES_KEPT
+ * in its shared memory, and the control core takes them into the event log. Like a ring of events
+ * (runtime/events.h), a ring of lines outlives the program of its core; the control core notes in its own shared
+ * memory how far it has read, so a restart of its program repeats no line. What another core writes is untrusted.
  */
 #include "runtime/shared.h"
 #include "lib/fmt.h"
@@ -53,7 +53,8 @@ void lines_turn(void)
 			continue;
 		for (unsigned n = 0; n < LINES_KEPT && next(c, &read[c], &line); n++) {
 			line.text[sizeof line.text - 1] = 0;
-			(void)control_event(line.level < LOG_LEVELS ? (enum log_level)line.level : LOG_NOTICE, line.text);
+			(void)control_event(line.level < LOG_LEVELS ? (enum log_level)line.level : LOG_NOTICE,
+			                    line.text);
 		}
 	}
 }

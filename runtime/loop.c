@@ -121,7 +121,8 @@ void loop_run(void)
 		if (moved) {
 			out->stats.busy_turns++;
 			out->stats.busy_cycles += now - self.now_tsc;
-			if (unlikely(now - self.now_tsc > __atomic_load_n(&published_header()->pressed_ticks, __ATOMIC_RELAXED)))
+			if (unlikely(now - self.now_tsc >
+			             __atomic_load_n(&published_header()->pressed_ticks, __ATOMIC_RELAXED)))
 				elastic_note_turn(data_turn_packets());
 		}
 		self.now_tsc = now;

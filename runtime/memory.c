@@ -236,8 +236,7 @@ static void *take(size_t bytes)
 	for (unsigned i = 0; i < hole_count; i++) {
 		if (bytes > hole_bytes(i))
 			continue;
-		holes[i].end -=
-		        bytes; /* from the end, because published memory grows into the last hole */
+		holes[i].end -= bytes; /* from the end: published memory grows into the last hole */
 		private_used += bytes;
 		return (void *)(uintptr_t)holes[i].end;
 	}

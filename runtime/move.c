@@ -41,7 +41,7 @@ static void end(void)
 	core_move_ports(0);
 }
 
-/* A move begins: of which cores, is to be counted from 0. */
+/* A move begins: notes which core has each pair, and counts what they gain and lose from 0. */
 static void begin_count(void)
 {
 	const struct published *s = published_header();
@@ -278,8 +278,8 @@ static void set_tables(void)
 	bool failed = false;
 	warm_restart_open();
 	for (unsigned p = 0; p < core_port_count() && !failed; p++) {
-		/* A port that does not run at present is to be like the others when it does. One that has restarted after
-		 * an interruption has its table already. */
+		/* A port that does not run at present is to be like the others when it does. One that has restarted
+		 * after an interruption has its table already. */
 		if (!change_homes(p) || !(s->move_ports >> p & 1) || !ports_is_there(p))
 			continue;
 		failed = buckets_set(p, UINT64_MAX) != E_OK;

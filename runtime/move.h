@@ -20,9 +20,9 @@
  *    receive buffer is 512 KiB (82599 datasheet, RXPBSIZE), which takes 0.42 ms to drain at 10 Gb/s; of a 1 Gb/s
  *    card 64 KiB at most, 0.53 ms.
  * 3. Bucket 0 does not move, because frames that are not hashed go with it, or with pair 0 (nic_ops.table).
- * 4. `to` holds at most MOVE_HELD_MAX packets and an eighth of its buffers, and a step takes at most MOVE_LATE_NS, FLOWS as
- *    long without progress. Beyond that the bucket is released early, and counted as moved_early: packets may then be
- *    overtaken; none is lost.
+ * 4. `to` holds at most MOVE_HELD_MAX packets and an eighth of its buffers, and a step takes at most MOVE_LATE_NS,
+ *    FLOWS as long without progress. Beyond that the bucket is released early, and counted as moved_early: packets
+ *    may then be overtaken; none is lost.
  * 5. A core that fails, a port that restarts, and any other request to `to` end the move; `to` handles what it holds.
  *    What a failed core held is counted as drop_restart.
  * 6. There is one move at a time. Nothing moves while data cores take packets from others (steer.h), or if the
@@ -30,18 +30,19 @@
  *
  * Of an application that has `flows` (struct app_flows), such as TCP connections:
  *
- * 7. A flow has state, but no port: its packets may come by another port from now on. So a move is of the buckets of
- *    one number on all ports, whose tables are of one size, from one core to one other, and the packet's hash alone says which flows move. A port that
- *    restarts alone keeps its table. Packets that rules steer (rules.h) do not follow the table, so nothing moves while
- *    there are rules. Packets whose hash cards do not agree on (bucket_hash.h: IPv6 with extension headers) may miss
- *    their flow afterwards.
- * 8. While a move is open (published.move_open), `from` may not have the state of a flow of the bucket from FLOWS on, `to`
- *    until RELEASE, and another core never: core_flow_elsewhere().
+ * 7. A flow has state, but no port: its packets may come by another port from now on. So a move is of the buckets
+ *    of one number on all ports, whose tables are of one size, from one core to one other, and the packet's hash
+ *    alone says which flows move. A port that restarts alone keeps its table. Packets that rules steer (rules.h) do
+ *    not follow the table, so nothing moves while there are rules. Packets whose hash cards do not agree on
+ *    (bucket_hash.h: IPv6 with extension headers) may miss their flow afterwards.
+ * 8. While a move is open (published.move_open), `from` may not have the state of a flow of the bucket from FLOWS
+ *    on, `to` until RELEASE, and another core never: core_flow_elsewhere().
  * 9. If a flow is not taken, `from` gives no more, and the bucket goes back in the same steps, `from` and `to` having
  *    changed places. What `to` holds meanwhile it handles when it is asked to PASS: then packets of flows that it does
  *    not have are lost, and their senders repeat them. It is counted as moves_undone.
- * 10. What (5) ends begins again at HOLD once ports and cores run as before: the tables stay, and the state of flows
- *    follows. Until then 8 holds. A new control program does the same with its predecessor's move (published.move_open).
+ * 10. What (5) ends begins again at HOLD once ports and cores run as before: the tables stay, and the state of
+ *     flows follows. Until then 8 holds. A new control program does the same with its predecessor's move
+ *     (published.move_open).
  *
  * Without a move this costs data cores nothing: the port's bit in published.looked_at, which they read for every
  * vector, is 0.
@@ -64,7 +65,7 @@ void move_hold(const struct published *s); /* PORTS_HOLD */
 bool move_pass(void);    /* PORTS_PASS, once a turn: true: all has passed */
 bool move_give(void);    /* PORTS_GIVE, PORTS_TAKE, likewise */
 bool move_take(void);
-bool move_release(void); /* PORTS_RELEASE, likewise: has the state of all flows of its buckets now; handles what is held */
+bool move_release(void); /* PORTS_RELEASE, likewise: has the state of all its flows now; handles what is held */
 void move_other(void);   /* any other request: handles what is held */
 void move_forget(void);  /* the application starts, and has no flows */
 
@@ -81,9 +82,10 @@ void move_reset(void);   /* all ports start: data cores hold nothing */
 
 uint32_t move_ports_that_may(void); /* whose buckets can move (core_moves_refused), one bit each */
 
-/* Plans a move: afresh, then a call for each bucket that goes to a pair. A bucket that is there already stays. NULL: the
- * move has begun, or there is nothing to move. Otherwise nothing has changed; the result is the reason, static text. The
- * buckets exist and their ports may move (core_moves_refused); none is bucket 0. Not for an application with `flows`. */
+/* Plans a move: afresh, then a call for each bucket that goes to a pair. A bucket that is there already stays.
+ * NULL: the move has begun, or there is nothing to move. Otherwise nothing has changed; the result is the reason,
+ * static text. The buckets exist and their ports may move (core_moves_refused); none is bucket 0. Not for an
+ * application with `flows`. */
 void move_plan(void);
 void move_plan_bucket(unsigned port, unsigned bucket, unsigned pair);
 const char *move_begin(void);

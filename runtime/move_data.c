@@ -207,7 +207,8 @@ COLD unsigned move_look(struct pkt *v, unsigned n, unsigned port)
 
 /* --- from --- */
 
-/* True if everything has been taken that was in the receive ring at the first call. A turn has passed since the last. */
+/* True if everything has been taken that was in the receive ring at the first call. A turn has passed since
+ * the last. */
 static bool take(unsigned port)
 {
 	const struct nic_queue *q = data_queue(port);

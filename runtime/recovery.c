@@ -195,8 +195,8 @@ void recovery_report(unsigned d, unsigned us)
 		core_log_at(LOG_WARNING, "core %u: polls again after %u us; the others have gone on", data_core(d), us);
 	else
 		core_log_at(LOG_WARNING,
-		            "core %u: polls again after %u us; the others have gone on, and took its packets %u us after it "
-		            "failed", data_core(d), us, led_us[pair]);
+		            "core %u: polls again after %u us; the others have gone on, and took its packets %u us "
+		            "after it failed", data_core(d), us, led_us[pair]);
 	if (pair != NO_PAIR)
 		led_us[pair] = NOT_LED;
 }

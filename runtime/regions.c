@@ -1,7 +1,7 @@
 /*
- * Memory of XDP programs and their maps, and of content (runtime.h, core_region_alloc): which part of the regions is free.
- * The kernel's list (struct boot_info) says where the regions are. What is in use is known from calls alone;
- * at the start of a control program all counts as free, until it is claimed.
+ * Memory of XDP programs and their maps, and of content (runtime.h, core_region_alloc): which part of the regions
+ * is free. The kernel's list (struct boot_info) says where the regions are. What is in use is known from calls
+ * alone; at the start of a control program all counts as free, until it is claimed.
  *
  * Memory for the lists is taken with the first call for a kind. Nothing is taken without one.
  */

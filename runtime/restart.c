@@ -335,7 +335,8 @@ static void report_ports(unsigned us)
 			continue;
 		core_event(EVENT_port_back, p, us);
 		if (restart_left(p))
-			core_log_at(LOG_WARNING, "eth%u: its link is down: frames that waited to be sent are dropped", p);
+			core_log_at(LOG_WARNING, "eth%u: its link is down: frames that waited to be sent are dropped",
+			            p);
 		else if (!joins)
 			core_log_at(LOG_WARNING, "eth%u: restarted after %u us: %s", p, us, reason_of(p));
 	}

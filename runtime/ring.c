@@ -380,7 +380,8 @@ static uint32_t whole_arg(const struct pkt_meta *meta, unsigned slots)
 
 static unsigned inject_room(unsigned d)
 {
-	const uint64_t used = core_shm_of(self.id)->inject_head[d] - shared_load(&core_shm_of(data_core(d))->inject_tail);
+	const uint64_t tail = shared_load(&core_shm_of(data_core(d))->inject_tail);
+	const uint64_t used = core_shm_of(self.id)->inject_head[d] - tail;
 	const unsigned slots = published_header()->slots;
 	return used < slots ? slots - (unsigned)used : 0;
 }
@@ -456,8 +457,8 @@ static bool take_pieces(const struct pkt *p, uint64_t from, unsigned slots)
 			return false;
 		memcpy(piece.data, m->frame, len);
 		pkt_meta(&self.pool, piece.buf)->refs = 1;
-		frag[meta->frags] = (struct pkt_frag){piece.buf, (uint16_t)(piece.data - buf_base(&self.pool, piece.buf)),
-		                                      (uint16_t)len};
+		const uint16_t at = (uint16_t)(piece.data - buf_base(&self.pool, piece.buf));
+		frag[meta->frags] = (struct pkt_frag){piece.buf, at, (uint16_t)len};
 		meta->frag_bytes = (uint16_t)bytes;
 	}
 	return true;

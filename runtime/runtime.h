@@ -66,8 +66,8 @@ uint64_t core_now_ns(void);
 /* core_now_ns in microseconds. */
 static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now_tsc); }
 
-/* The TSC by which `ns` nanoseconds have passed since the start of this turn. Counted from now, not from time 0: the two
- * conversions round differently. */
+/* The TSC by which `ns` nanoseconds have passed since the start of this turn. Counted from now, not from time 0:
+ * the two conversions round differently. */
 static inline uint64_t core_tsc_after(uint64_t ns) { return self.now_tsc + clock_ticks(&self.clock, ns) + 1; }
 
 /* Fills out with `bytes` unpredictable random bytes, different on every core. Cold: up to a millisecond
@@ -177,8 +177,9 @@ struct core_msg {
 /* The application's part on the control core, and its hooks on data cores for that part. All
  * applications share one control plane and its one set of hooks: control_plane_hooks (control/control.h). */
 struct control_hooks {
-	/* May `start` be called? Asked in every turn until it says so, before the first start of a program, while the ports are
-	 * stopped: what the configuration is read from may need time. Not asked when the program takes over. */
+	/* May `start` be called? Asked in every turn until it says so, before the first start of a program, while
+	 * the ports are stopped: what the configuration is read from may need time. Not asked when the program
+	 * takes over. */
 	bool (*may_start)(void);
 
 	/* Builds the tables in core_published_area(), from nothing. core_set_mtu(), core_set_app() and
@@ -213,8 +214,8 @@ struct control_hooks {
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
 
-	/* Records a line of the runtime's, or of a data core's, in the event log, at any time after core_private_alloc()
-	 * works. True: the console is to show it. */
+	/* Records a line of the runtime's, or of a data core's, in the event log, at any time after
+	 * core_private_alloc() works. True: the console is to show it. */
 	bool (*event)(enum log_level level, const char *line);
 
 	/* Prints a line of the runtime's on the console, once that is open, around one that is being typed.
@@ -628,9 +629,9 @@ int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len
 unsigned core_inject_room(unsigned pair);
 
 /*
- * The same as core_inject for a packet of `pool` that has PKT_TSO, PKT_CHAIN and PKT_CSUM_PARTIAL, the first of which
- * core_tx_features() must allow. The hook gets it with these flags. It takes core_inject_slots() of the ring. The packet
- * stays the caller's. E_INVAL: it has more bytes than PKT_FRAGS_MAX slots.
+ * The same as core_inject for a packet of `pool` that has PKT_TSO, PKT_CHAIN and PKT_CSUM_PARTIAL, the first of
+ * which core_tx_features() must allow. The hook gets it with these flags. It takes core_inject_slots() of the ring.
+ * The packet stays the caller's. E_INVAL: it has more bytes than PKT_FRAGS_MAX slots.
  */
 int core_inject_whole(unsigned pair, unsigned port, const struct bufpool *pool, const struct pkt *p, uint32_t kind);
 unsigned core_inject_slots(const struct bufpool *pool, const struct pkt *p);
@@ -656,8 +657,8 @@ int core_steered_from(unsigned core);
  * control_hooks.start. */
 void core_set_steering(bool on);
 
-/* Begins to move a bucket of a port's indirection table to the data core `core` (runtime/move.h), or returns why not: static
- * text. core_move_busy: it is under way. */
+/* Begins to move a bucket of a port's indirection table to the data core `core` (runtime/move.h), or returns why
+ * not: static text. core_move_busy: it is under way. */
 const char *core_move_bucket(unsigned port, unsigned bucket, unsigned core);
 bool core_move_busy(void);
 
@@ -666,8 +667,8 @@ bool core_move_busy(void);
 void core_set_balance(bool on);
 bool core_balances(void);
 
-/* Elastic cores (runtime/elastic.h): at low load the flows are gathered on `minimum` queue pairs or more; 0: never. They
- * are spread over all again when a packet may have waited for `wake_up_us`. In control_hooks.start, or later. */
+/* Elastic cores (runtime/elastic.h): at low load the flows are gathered on `minimum` queue pairs or more; 0: never.
+ * They are spread over all again when a packet may have waited for `wake_up_us`. In control_hooks.start, or later. */
 void core_set_elastic(unsigned minimum, unsigned wake_up_us);
 unsigned core_elastic_minimum(void);
 unsigned core_elastic_wake_up_us(void);
@@ -742,9 +743,13 @@ size_t core_private_used(void);
  * pieces. CORE_PERSIST_PROGRAMS_WORK is not zeroed: it is up to 120 MiB, zeroing them took 160 ms in one piece,
  * and the loader writes whatever it reads (bpf_take).
  */
-enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
-                    CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSIST_STORAGE,
-                    CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSIST_SSH, CORE_PERSIST_LOG_STORE, CORE_PERSIST_DHCP, CORE_PERSISTS };
+enum core_persist {
+	CORE_PERSIST_DEVICES, /* the runtime's own: many pieces */
+	CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP,
+	CORE_PERSIST_CONTENT, CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSIST_STORAGE,
+	CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSIST_SSH, CORE_PERSIST_LOG_STORE,
+	CORE_PERSIST_DHCP, CORE_PERSISTS
+};
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* The same, aligned to CORE_LEND_UNIT, for memory that core_lend() is given. */
@@ -769,10 +774,10 @@ void core_set_spare(size_t private_bytes, size_t published_bytes);
 bool core_takes_over(void);
 
 /*
- * Memory of XDP programs (bpf/) and their maps, and of an application's content: the regions of
- * abi/boot_info.h, which says who writes and who reads each kind. There are none until the first request. They grow out of private memory, in units of
- * 2 MiB (REGION_OWN: for each data core), and never shrink: what is freed serves the next request. All
- * addresses are the same on all cores.
+ * Memory of XDP programs (bpf/) and their maps, and of an application's content: the regions of abi/boot_info.h,
+ * which says who writes and who reads each kind. There are none until the first request. They grow out of private
+ * memory, in units of 2 MiB (REGION_OWN: for each data core), and never shrink: what is freed serves the next
+ * request. All addresses are the same on all cores.
  *
  * Regions and their contents survive a restart of any core's program. What is in use is known to the
  * control program alone: a restarted one first claims what it goes on using, then allocates.

@@ -1,13 +1,15 @@
 /*
- * A value in memory that outlives the control program (core_persist_alloc), of which a program may fail in the middle of a
- * change: the next one finds the value of before or the new one, never a mixture.
+ * A value in memory that outlives the control program (core_persist_alloc), of which a program may fail in the
+ * middle of a change: the next one finds the value of before or the new one, never a mixture.
  *
  *     versions 2   a write goes to the older of two copies. While it is under way, the newer one counts
- *     versions 1   a write goes to the only copy. While it is under way, there is no value: for what is of no use when it is old
+ *     versions 1   a write goes to the only copy. While it is under way, there is no value: for what is of no use
+ *                  when it is old
  *
- * Each copy has a number, which grows with each write, and a seal, a hash of number and value (SipHash-2-4). The valid copy
- * with the greatest number counts. The key is known: a seal proves that a write came to its end, and that nothing has been
- * damaged by chance since. A value is not to be trusted more than the program that wrote it: its reader checks what it uses.
+ * Each copy has a number, which grows with each write, and a seal, a hash of number and value (SipHash-2-4). The
+ * valid copy with the greatest number counts. The key is known: a seal proves that a write came to its end, and
+ * that nothing has been damaged by chance since. A value is not to be trusted more than the program that wrote it:
+ * its reader checks what it uses.
  *
  * For the control core.
  */
@@ -30,8 +32,8 @@ struct sealed {
 /* Finds the memory of an earlier program, or takes new memory. False: there is none. */
 bool sealed_take(struct sealed *s);
 
-/* The newest version, in place until the next write; NULL: there is none. Finds the memory of an earlier program and takes
- * none. */
+/* The newest version, in place until the next write; NULL: there is none. Finds the memory of an earlier program
+ * and takes none. */
 const void *sealed_newest(struct sealed *s);
 
 /* True if nothing has been written, and nothing forgotten, since the memory was taken: the machine has just booted. */

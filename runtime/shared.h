@@ -110,10 +110,11 @@ struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
 	uint64_t asked[CORES_MAX];
-	uint32_t looked_at; /* mirror_in | trace_in | programs_in | move_in | sample_in; changes at any time; read for every vector */
+	/* mirror_in | trace_in | programs_in | move_in | sample_in; changes at any time; read for every vector */
+	uint32_t looked_at;
 	uint32_t mirror_in, mirror_out; /* set by core_mirror(), at any time */
 	uint32_t looked_out; /* mirror_out | bundled; changes at any time; read for every flush */
-	uint32_t bundled;    /* ports, one bit each, whose numbers are those of bundles; set by core_bundle(), at any time */
+	uint32_t bundled;    /* ports, one bit each, with the numbers of bundles; set by core_bundle(), at any time */
 	uint64_t bundle[NIC_PORTS_MAX]; /* their buckets (bundle.h); likewise */
 	uint32_t trace_in;        /* set by core_trace_ports(), at any time */
 	uint32_t programs_in;     /* set by core_program_ports(), at any time */
@@ -285,7 +286,7 @@ void lines_turn(void);             /* control core: takes new lines */
 /* slots.c */
 bool slots_moved(void); /* the application has sent by slots since the last call */
 
-/* tables.c */
+/* memory.c */
 void tables_init(void);         /* at the start of a control program */
 struct persistent *kept(void);
 void tables_forget_devices(void); /* before any device gets memory */

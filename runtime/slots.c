@@ -1,5 +1,5 @@
 /*
- * Sending by slots (core.h, core_slots_open), on top of the drivers' slots (struct nic_ops). The
+ * Sending by slots (runtime.h, core_slots_open), on top of the drivers' slots (struct nic_ops). The
  * application uses the whole ring; the runtime's own frames are inserted between its frames.
  *
  * An inserted frame takes the next place of the ring, so the application's slots move one place further:

@@ -18,7 +18,7 @@
  * 4. A bucket changes its target only when no packet of it is on its way: the owner handles its own packets
  *    at once, and takes all that a lost worker has returned before it handles the next packet.
  * 5. A full forward lane drops as drop_steer_full. A full return lane is a full port to the worker.
- * 6. The owner believes nothing that a worker writes: buffers that the worker does not have, lengths and
+ * 6. The owner checks all that a worker writes: buffers that the worker does not have, lengths and
  *    ports out of range are counted as steer_refused.
  *
  * Opening a lane. Each word has one writer, so either program may fail at any time:

@@ -33,7 +33,9 @@ void walltime_start(void)
 	if (before && is_sane(before))
 		now = *before;
 	else if (self.info->clock_ns)
-		now = (struct walltime){.tsc = self.info->clock_tsc, .utc_ns = self.info->clock_ns, .source = WALLTIME_CMOS};
+		now = (struct walltime){.tsc = self.info->clock_tsc,
+		                        .utc_ns = self.info->clock_ns,
+		                        .source = WALLTIME_CMOS};
 }
 
 static void keep(void)

@@ -1,7 +1,7 @@
 /*
  * Restart of the control program while data cores continue. Data cores forward by the tables that the
  * previous program has published. The new program builds its own tables beside these, as at any start
- * (tables.c), takes the devices as they were left (struct persistent), and has all data cores switch to the
+ * (memory.c), takes the devices as they were left (struct persistent), and has all data cores switch to the
  * new tables.
  *
  *     state       entered by                      leaves when

@@ -1,6 +1,6 @@
 /*
- * igb: Intel 82576, I350, I210, I211, I225 and I226, the table of operations. Read it beside the 82576 datasheet, 4.5: start()
- * follows its list of steps. The queue half is that of all of Intel's cards (drivers/intel/).
+ * igb: Intel 82576, I350, I210, I211, I225 and I226, the table of operations. Read it beside the 82576 datasheet,
+ * 4.5: start() follows its list of steps. The queue half is that of all of Intel's cards (drivers/intel/).
  *
  * Deliberately missing: UDP segmentation (QEMU's card makes IP fragments of it), the clock, rate limits.
  */
@@ -20,7 +20,8 @@ IGB_REGISTERS(INTEL_REG_CHECK)
 #define CHIP(eerd_register, present) \
 	{ \
 		.reg = registers, .regs = IGB_REGS, .status = IGB_STATUS, .eec = IGB_EEC, .eerd = eerd_register, \
-		.eec_present = present, .swsm = IGB_SWSM, .sw_fw_sync = IGB_SW_FW_SYNC, .firmware_shift = IGB_SYNC_FIRMWARE_SHIFT, \
+		.eec_present = present, .swsm = IGB_SWSM, .sw_fw_sync = IGB_SW_FW_SYNC, \
+		.firmware_shift = IGB_SYNC_FIRMWARE_SHIFT, \
 		.ral = IGB_RAL, .rah = IGB_RAH, .reta = IGB_RETA, .rssrk = IGB_RSSRK, .rxdctl = IGB_RXDCTL, \
 		.txdctl = IGB_TXDCTL, .tdh = IGB_TDH, .quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, \
 		.rdt = IGB_RDT, .tdt = IGB_TDT, .irq_on = IGB_EIMS, .irq_off = IGB_EIMC, .rxd_mac = IGB_RXD_MAC, \

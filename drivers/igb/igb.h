@@ -1,4 +1,4 @@
-/* The driver for Intel's 1 Gb/s NICs 82576, I350, I210 and I211, for the table in drivers/nic.c. */
+/* The driver for Intel's 1 and 2.5 Gb/s NICs (82576, I350, I210, I211, I225, I226), for the table in drivers/nic.c. */
 #ifndef DRIVERS_IGB_IGB_H
 #define DRIVERS_IGB_IGB_H
 

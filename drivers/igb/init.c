@@ -53,7 +53,8 @@ int igb_reset(struct nic *nic)
 		return e;
 	intel_set(nic, IGB_CTRL, 0, IGB_CTRL_RST);
 	intel_delay(nic, RESET_FIRST_LOOK_US);
-	e = intel_poll(nic, IGB_CTRL, 0, IGB_CTRL_RST, INTEL_UNTIL_CLEAR, RESET_US, "reset does not complete (CTRL.RST)");
+	e = intel_poll(nic, IGB_CTRL, 0, IGB_CTRL_RST, INTEL_UNTIL_CLEAR, RESET_US,
+	               "reset does not complete (CTRL.RST)");
 	if (e != E_OK)
 		return e;
 	await_eeprom(nic);

@@ -24,7 +24,7 @@
 	X(VET, 0x00038, 0, 1, RW, "8.2") \
 	X(IPCNFG, 0x00e38, 0, 1, RW, "I225, IPCNFG") \
 	X(EEER, 0x00e30, 0, 1, RW, "I225, EEER") \
-	/* EEPROM, and who may use what: 8.4, 8.7. The I210 and later chips have EERD at 0x12014. */ \
+	/* EEPROM, and semaphores: 8.4, 8.7. The I210 and later chips have EERD at 0x12014. */ \
 	X(EEC, 0x00010, 0, 1, RW, "8.4") \
 	X(EERD, 0x00014, 0, 1, RW, "8.4") \
 	X(EERD_I210, 0x12014, 0, 1, RW, "I210 8.4") \

@@ -1,6 +1,6 @@
 /*
- * What the device counts by itself (8.19). These registers are cleared by reading, but for RQDPC of some chips. A 32-bit counter lasts
- * for half an hour at the highest frame rate.
+ * What the device counts by itself (8.19). These registers are cleared by reading, but for RQDPC of some chips. A
+ * 32-bit counter lasts for half an hour at the highest frame rate.
  *
  * Deliberately missing: RUC, good frames shorter than 64 bytes. QEMU's card counts there each frame that it pads
  * before it delivers it.

@@ -48,8 +48,8 @@ struct intel_chip {
 	bool regsmp;             /* SW_FW_SYNC.REGSMP is the semaphore against the firmware, not SWSM.SWESMBI */
 	uint32_t quiet_us;       /* for data in flight to a receive queue that is off */
 	uint32_t drain_us;       /* for a full ring to be sent, at the usual speed */
-	/* for the queue half, and tdt for both: registers that enable and disable the vectors of pairs, and bits of a received
-	 * descriptor: frame that the MAC has found wrong, checksum wrong */
+	/* for the queue half, and tdt for both: registers that enable and disable the vectors of pairs, and bits of
+	 * a received descriptor: frame that the MAC has found wrong, checksum wrong */
 	unsigned rdt, tdt, irq_on, irq_off;
 	uint32_t rxd_mac, rxd_csum;
 };

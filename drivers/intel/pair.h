@@ -34,8 +34,8 @@ extern const struct nic_word intel_words[];
 /* The members of struct nic_ops that all have. */
 #define INTEL_OPS \
 	.start_mends = true, .words = intel_words, .ring_bytes = intel_ring_bytes, .rx_left = intel_nic_rx_left, \
-	.tx_left = intel_nic_tx_left, .release = intel_nic_release, .rx_burst = intel_nic_rx_burst, .tx_burst = intel_nic_tx_burst, \
-	.tx_pending = intel_nic_tx_pending, \
+	.tx_left = intel_nic_tx_left, .release = intel_nic_release, .rx_burst = intel_nic_rx_burst, \
+	.tx_burst = intel_nic_tx_burst, .tx_pending = intel_nic_tx_pending, \
 	.rx_interrupt = intel_nic_rx_interrupt, \
 	.slots_open = intel_nic_slots_open, .slots_put = intel_nic_slots_put, .slots_free = intel_nic_slots_free, \
 	.slots_send = intel_nic_slots_send

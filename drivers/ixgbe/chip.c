@@ -17,9 +17,10 @@ IXGBE_REGISTERS(INTEL_REG_CHECK)
 
 /* What drivers/intel needs to know, the same in all chips. */
 #define COMMON \
-	.reg = registers, .regs = IXGBE_REGS, .status = IXGBE_STATUS, .eec = IXGBE_EEC, .eec_present = INTEL_EEC_PRES, .eerd = IXGBE_EERD, \
-	.swsm = IXGBE_SWSM, .sw_fw_sync = IXGBE_SW_FW_SYNC, .firmware_shift = 5, .ral = IXGBE_RAL, .rah = IXGBE_RAH, \
-	.reta = IXGBE_RETA, .rssrk = IXGBE_RSSRK, .rxdctl = IXGBE_RXDCTL, .txdctl = IXGBE_TXDCTL, .tdh = IXGBE_TDH, \
+	.reg = registers, .regs = IXGBE_REGS, .status = IXGBE_STATUS, .eec = IXGBE_EEC, .eec_present = INTEL_EEC_PRES, \
+	.eerd = IXGBE_EERD, .swsm = IXGBE_SWSM, .sw_fw_sync = IXGBE_SW_FW_SYNC, .firmware_shift = 5, \
+	.ral = IXGBE_RAL, .rah = IXGBE_RAH, .reta = IXGBE_RETA, .rssrk = IXGBE_RSSRK, .rxdctl = IXGBE_RXDCTL, \
+	.txdctl = IXGBE_TXDCTL, .tdh = IXGBE_TDH, \
 	.quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, .rdt = IXGBE_RDT, .tdt = IXGBE_TDT, .irq_on = IXGBE_EIMS_EX, \
 	.irq_off = IXGBE_EIMC_EX, .rxd_mac = IXGBE_RXD_RXE, .rxd_csum = IXGBE_RXD_TCPE | IXGBE_RXD_IPE
 

@@ -18,14 +18,15 @@ enum ixgbe_media {
 
 /* The words of an EEPROM's section that the checksum covers (6.4). */
 #define IXGBE_SECTION_NONE 0
-#define IXGBE_SECTION_LENGTH 0xff /* as many as the first word says, without that word; else so many from the first on */
+/* As many as the first word says, without that word. Other values: so many, from the first one on. */
+#define IXGBE_SECTION_LENGTH 0xff
 
 /* What differs between the chips. */
 struct ixgbe_chip {
 	struct intel_chip intel;
 	uint32_t rx_buffer_kb; /* the packet buffer of the receive side (RXPBSIZE) */
 	uint32_t settle_us;    /* after a reset */
-	bool shares_phy;       /* with its firmware: a reset takes the PHY's semaphore, and spares the link (no CTRL.LRST) */
+	bool shares_phy;       /* with its firmware: a reset takes its semaphore, and spares the link (no CTRL.LRST) */
 	bool firmware_rx_off;  /* receive is disabled by a command to the firmware, not by RXCTRL */
 	bool nbase_t;          /* knows 2.5 and 5 Gb/s */
 	bool no_clock;         /* as struct nic's */

@@ -1,5 +1,5 @@
 /*
- * ixgbe: Intel 82599 and X540, the table of operations. Read it beside the 82599 datasheet, 4.6.3:
+ * ixgbe: Intel 82599, X540 and X550, the table of operations. Read it beside the 82599 datasheet, 4.6.3:
  * start() follows its list of steps.
  */
 #include "drivers/ixgbe/ixgbe.h"

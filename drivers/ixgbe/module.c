@@ -116,7 +116,8 @@ static bool read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
 
 /*
  * Modules for both directions on one fibre. 1000BASE-BX10 shares its code with 100BASE-BX10; 10GBASE-BX has none
- * (SFF-8472, table 5-3, footnote), but the rate and single-mode fibre. Source: Linux, ixgbe_identify_sfp_module_generic.
+ * (SFF-8472, table 5-3, footnote), but the rate and single-mode fibre. Source: Linux,
+ * ixgbe_identify_sfp_module_generic.
  */
 static void identify_by_rate(struct nic *nic, uint8_t ten, uint8_t one, struct ixgbe_module *m)
 {

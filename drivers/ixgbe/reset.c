@@ -85,7 +85,8 @@ static int reset_once(struct nic *nic)
 static void rx_off(struct nic *nic)
 {
 	const bool by_firmware = ixgbe_device(nic)->chip->firmware_rx_off;
-	if (!by_firmware || (intel_read(nic, IXGBE_RXCTRL, 0) & IXGBE_RXCTRL_RXEN && ixgbe_firmware_rx_off(nic) != E_OK))
+	if (!by_firmware ||
+	    (intel_read(nic, IXGBE_RXCTRL, 0) & IXGBE_RXCTRL_RXEN && ixgbe_firmware_rx_off(nic) != E_OK))
 		intel_write(nic, IXGBE_RXCTRL, 0, 0);
 }
 

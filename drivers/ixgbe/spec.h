@@ -19,7 +19,7 @@
 	X(CTRL_EXT, 0x00018, 0, 1, RW, "8.2.3.1") \
 	X(ESDP, 0x00020, 0, 1, RW, "8.2.3.1") \
 	X(I2CCTL, 0x00028, 0, 1, RW, "8.2.3.1") \
-	/* EEPROM, and who may use what: 8.2.3.2, 8.2.3.4 */ \
+	/* EEPROM, and semaphores: 8.2.3.2, 8.2.3.4 */ \
 	X(EEC, 0x10010, 0, 1, RW, "8.2.3.2") \
 	X(EERD, 0x10014, 0, 1, RW, "8.2.3.2") \
 	X(CORECTL, 0x14f00, 0, 1, RW, "8.2.3.22") \
@@ -178,8 +178,6 @@ enum ixgbe_reg {
 
 #define IXGBE_EEC_ARD (1u << 9)  /* auto-read done */
 
-
-
 /* 10.5.4, besides those of drivers/intel/device.h; bits for firmware are 5 positions higher */
 #define IXGBE_SW_FW_SYNC_MAC_CSR (1u << 3)
 
@@ -214,7 +212,6 @@ enum ixgbe_reg {
 #define IXGBE_FCTRL_BAM (1u << 10) /* accept broadcast */
 
 #define IXGBE_VLNCTRL_VET 0x8100u /* IEEE 802.1Q, 9.6; VFE stays 0: no filter */
-
 
 #define IXGBE_MRQC_RSS 1u /* MRQE: one pool, 16 queues by RSS */
 #define IXGBE_MRQC_TCP4 (1u << 16)

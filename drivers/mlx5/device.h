@@ -23,9 +23,9 @@
  *    further command is given, and stop disables the device's bus mastership. If firmware does not
  *    return its pages, stop disables bus mastership as well, and the device counts as dead. Only a
  *    function level reset revives it (mlx5_revive), once until a start succeeds.
- * 2. Every object that was created is on a list: those of a pair on the pair's, those of rules on
- *    theirs, others on the device's. Undoing the device's from its end down to `base`, then those of the pairs, then the
- *    rest needs no other state.
+ * 2. Every object that was created is on a list: those of a pair on the pair's, those of rules on theirs, others on
+ *    the device's. Undoing the device's from its end down to `base`, then those of the pairs, then the rest needs
+ *    no other state.
  * 3. A page is either in the pool or the firmware's (a bit for each). A page that the firmware
  *    returns is looked up there before it is accepted.
  */

@@ -245,7 +245,8 @@ static const struct kind {
 };
 #define KINDS ARRAY_LEN(kinds)
 _Static_assert(KINDS <= 1 << LOG_TABLE_SIZE, "fit");
-_Static_assert(3 + 3 * KINDS <= MLX5_KINDS_OBJECTS, "fit: two RQTs, a table, a TIR, a group and an entry for each kind");
+/* Two RQTs, a table, a TIR, a group and an entry for each kind. */
+_Static_assert(3 + 3 * KINDS <= MLX5_KINDS_OBJECTS, "fit");
 
 static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir, uint32_t *group,
                       unsigned *last_group)

@@ -52,7 +52,8 @@ int vmxnet3_negotiate(struct nic *nic)
 
 int vmxnet3_learn_mac(struct nic *nic)
 {
-	const uint32_t low = vmxnet3_ask(nic, VMXNET3_GET_PERM_MAC_LO), high = vmxnet3_ask(nic, VMXNET3_GET_PERM_MAC_HI);
+	const uint32_t low = vmxnet3_ask(nic, VMXNET3_GET_PERM_MAC_LO);
+	const uint32_t high = vmxnet3_ask(nic, VMXNET3_GET_PERM_MAC_HI);
 	for (unsigned i = 0; i < 6; i++)
 		nic->mac[i] = (uint8_t)(i < 4 ? low >> 8 * i : high >> 8 * (i - 4));
 	if (nic->mac[0] & 1 || (low | (high & 0xffff)) == 0)
@@ -213,7 +214,8 @@ int vmxnet3_activate(struct nic *nic, const struct nic_config *config)
 	for (d->rx_queues = 1; d->rx_queues < d->pairs;)
 		d->rx_queues *= 2;
 	d->irq = nic->pci->msix_vectors >= d->pairs + 2;
-	d->auto_mask = (vmxnet3_ask(nic, VMXNET3_GET_CONF_INTR) >> VMXNET3_CONF_MASK_SHIFT & VMXNET3_CONF_MASK_MODE) == 0;
+	const uint32_t intr = vmxnet3_ask(nic, VMXNET3_GET_CONF_INTR);
+	d->auto_mask = (intr >> VMXNET3_CONF_MASK_SHIFT & VMXNET3_CONF_MASK_MODE) == 0;
 	d->counted = (struct vmxnet3_counts){0};
 	d->stopped = d->stops = 0;
 	describe(nic, config);

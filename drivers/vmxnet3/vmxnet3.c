@@ -6,8 +6,8 @@
  * transmit queues but receives in the first queue only; nothing tells it from an old ESXi. So NIC_RSS is claimed for
  * revision 2 and newer, and asked for in any case.
  *
- * Deliberately missing: restart of one pair (the protocol has no stop of one queue), UDP segmentation (the same),
- * LRO, the rings of small frames that are copied into the device's reach ("data rings"), interrupt moderation, the
+ * Deliberately missing: restart of one pair and UDP segmentation (neither is in the protocol up to revision 4), LRO,
+ * the rings of small frames that are copied into the device's reach ("data rings"), interrupt moderation, the
  * extensions of revisions 5 to 9.
  */
 #include "drivers/vmxnet3/vmxnet3.h"
@@ -128,7 +128,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	volatile uint8_t *regs = (volatile uint8_t *)(uintptr_t)s->regs + VMXNET3_REG_STRIDE * pair;
 	struct pair *p = pair_of(q);
 	if (q->pool->stride != s->buf_bytes)
-		return E_INVAL; /* the device would drop frames that fit, or the like */
+		return E_INVAL; /* the device has been told another size */
 	vmxnet3_rx_init(&p->rx, mem, VMXNET3_RING_SIZE, q->rx_buffers);
 	q->rx_buffers = p->rx.most;
 	vmxnet3_tx_init(&p->tx, mem, VMXNET3_RING_SIZE);
