@@ -6,6 +6,8 @@
 #include "net/ip6.h"
 #include "net/syslog.h"
 
+#define PINNED_NAME_MAX 100 /* characters; config_print writes lines of up to 254 */
+
 /* Word i: a level, by word or number. */
 static int parse_level(struct parser *p, unsigned i, uint8_t *level)
 {
@@ -117,6 +119,8 @@ int config_logging_host(struct parser *p, unsigned i)
 		return error;
 	if (h.pinned && !h.tls)
 		return FAIL(p, i, "a fingerprint is for \"transport tls\" only");
+	if (h.pinned && strlen(h.host.name) > PINNED_NAME_MAX) /* with all its options the line would be too long */
+		return FAIL(p, i, "beside a fingerprint the name of a host has at most %d characters", PINNED_NAME_MAX);
 	for (unsigned k = 0; k < l->hosts; k++)
 		if (strcmp(l->host[k].host.name, h.host.name) == 0 && net_addr_equal(&l->host[k].host.addr, &h.host.addr))
 			return FAIL(p, i, "this host stands already at line %u", l->host[k].host.line);

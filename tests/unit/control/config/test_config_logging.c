@@ -61,6 +61,30 @@ static void test_tls(void **state)
 	refuse("logging host a.example\nlogging host A.example", 2, "A.example", "this host stands already at line 1");
 }
 
+/* The longest lines are printed with all their options. */
+static void test_longest(void **state)
+{
+	char name[128], text[512];
+	(void)state;
+	for (unsigned i = 0; i < sizeof name - 1; i++)
+		name[i] = i % 50 == 49 ? '.' : 'a';
+	name[sizeof name - 1] = 0;
+	snprintf(text, sizeof text, "trust certificate roots.pem\nlogging host %s transport tls level notifications\n", name);
+	admit(text);
+	round_trip();
+	name[101] = 0;
+	snprintf(text, sizeof text, "logging host %s transport tls fingerprint " PIN, name);
+	name[47] = 0; /* the word of an error is cut */
+	refuse(text, 1, name, "beside a fingerprint the name of a host has at most 100 characters");
+	for (unsigned i = 0; i < 100; i++)
+		name[i] = i % 50 == 49 ? '.' : 'a';
+	name[99] = 'a';
+	name[100] = 0;
+	snprintf(text, sizeof text, "logging host %s transport tls fingerprint " PIN "\n", name);
+	admit(text);
+	round_trip();
+}
+
 static void test_refused(void **state)
 {
 	(void)state;
@@ -93,6 +117,7 @@ int main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests_name("config_logging", tests, NULL, NULL);
