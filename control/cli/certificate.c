@@ -44,11 +44,17 @@ static void stop_waiting(struct shell *sh)
 	shell_done(sh);
 }
 
-static void expect(struct shell *sh, const char *what)
+/* False: another console waits, which has been printed. */
+static bool expect(struct shell *sh, const char *what)
 {
+	if (waits.sh) {
+		shell_print(sh, "%% the certificate is being changed already\n");
+		return false;
+	}
 	waits.sh = sh;
 	waits.busy = false;
 	waits.what = what;
+	return true;
 }
 
 /* A change has begun and may have ended, or *why says why not. */
@@ -77,8 +83,8 @@ static void import(struct shell *sh)
 	}
 	if (!walltime_known())
 		shell_print(sh, "the clock is not set: the dates of the certificate are not checked\n");
-	expect(sh, "the certificate is in use");
-	wait_for(sh, https_import(text.at, text.bytes, written, NULL));
+	if (expect(sh, "the certificate is in use"))
+		wait_for(sh, https_import(text.at, text.bytes, written, NULL));
 }
 
 static bool take(struct shell *sh, const char *line, size_t n)
@@ -136,6 +142,6 @@ void crypto_certificate_request(struct shell *sh)
 
 void crypto_certificate_reset(struct shell *sh)
 {
-	expect(sh, "the certificate that is signed by itself is in use");
-	wait_for(sh, https_reset(written, NULL));
+	if (expect(sh, "the certificate that is signed by itself is in use"))
+		wait_for(sh, https_reset(written, NULL));
 }

@@ -174,9 +174,17 @@ void servers_start(void)
 			server[s].listen(*port_of(v, s));
 }
 
+static bool differs_certificate(const struct config *next)
+{
+	return strcmp(next->http.certificate, running.config.http.certificate) != 0;
+}
+
+/* Does the commit open, move or close the server? HTTPS is also opened if it has been closed for want of a usable
+ * certificate, and `next` has another one. */
 static bool changes(const struct config *next, enum server s)
 {
-	return wanted(next, s) != wanted(&running.config, s);
+	return wanted(next, s) != wanted(&running.config, s) ||
+	       (s == SERVER_HTTPS && wanted(next, s) && !*port_of(dp_get(), s) && differs_certificate(next));
 }
 
 bool servers_room(const struct config *next)
@@ -191,14 +199,16 @@ void servers_change(const struct config *next)
 {
 	struct dp_state *v = dp_get();
 	const bool polls = core_ports_running();
-	if (next->http.tls_port && (changes(next, SERVER_HTTPS) ||
-	                            strcmp(next->http.certificate, running.config.http.certificate) != 0))
+	bool changed[SERVERS];
+	for (enum server s = 0; s < SERVERS; s++)
+		changed[s] = changes(next, s);
+	if (next->http.tls_port && (changed[SERVER_HTTPS] || differs_certificate(next)))
 		(void)choose(next); /* servers_certificates() has looked at both */
 	if (strcmp(next->trust, running.config.trust) != 0)
 		trust(next);
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t was = *port_of(v, s);
-		if (!changes(next, s))
+		if (!changed[s])
 			continue;
 		if (was && polls)
 			tcp_unlisten(tcp_control, was);
@@ -206,7 +216,7 @@ void servers_change(const struct config *next)
 	}
 	/* all are closed before any is opened, because two servers may swap ports */
 	for (enum server s = 0; polls && s < SERVERS; s++) {
-		if (!changes(next, s) || !wanted(next, s))
+		if (!changed[s] || !wanted(next, s))
 			continue;
 		start_all();
 		server[s].listen(wanted(next, s));

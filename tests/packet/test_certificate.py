@@ -10,6 +10,7 @@ from test_api import Api
 from test_api import CONFIG_ as CONFIG
 from test_remote import REMOTE, Session
 from test_storage import cut_off, disk, machines, told  # noqa: F401
+from test_tcp import Peer
 
 CONFIG_ = CONFIG + "https server\nip domain example.net\nhttp host router.example\n"
 URL = "/api/v1/certificate"
@@ -263,6 +264,23 @@ def test_power_cut(disk, machines, ca):
     assert in_use(m) == own and "https-certificate" not in m.console("show storage")
 
 
+def test_two_consoles(disk, machines, ca):
+    """While one waits for the disk, another is refused, and the first still learns the end."""
+    m = begun(machines(REMOTE, disk=disk))
+    m.learn(A, B)
+    assert "in use" in take(m, ca.sign(request(m)))
+    first, second = (Session(m, sport=40000 + n).login() for n in range(2))
+    m.command("disk mute 0")
+    for s in first, second:
+        s.said = ""
+        s.send("PA", b"crypto certificate reset\r\n")
+    assert "% the certificate is being changed already" in second.hear().said
+    said = first.hear().said
+    assert "the next boot does not know of it" in said and said.endswith("\r\nr1# ")
+    for s in first, second:
+        s.send("RA")
+
+
 def test_certificate_of_the_configuration(make, ca):
     """It comes first, and commands do not replace it."""
     ca.new_key("its")
@@ -273,3 +291,22 @@ def test_certificate_of_the_configuration(make, ca):
     assert "% the configuration names the certificate" in take(m, certificate + ca.key("its"))
     assert "% the configuration names the certificate" in m.console("crypto certificate reset")
     assert "the configuration names the certificate" in m.console("crypto key generate https")
+
+
+def test_a_file_that_is_not_there(make, ca):
+    """At the boot there is no HTTPS server; a commit that names a file of the boot module opens it."""
+    ca.new_key("its")
+    certificate = ca.sign(ca.request("its"))
+    pem = (certificate + ca.key("its")).encode()
+    m = begun(make((CONFIG_ + "https certificate other.pem\n").encode() + b"file its.pem %d\n" % len(pem) + pem))
+    m.learn(A, B)
+    closed = Peer(m, dport=443, sport=41000)
+    closed.send("S")
+    assert "R" in str(closed.take().flags)
+    m.console("configure")
+    m.console("https certificate its.pem")
+    assert "committed" in m.console("commit")
+    m.console("end")
+    Peer(m, dport=443, sport=41001).open().send("RA")
+    m.time(SECOND)
+    assert in_use(m) == ("of the configuration", ca.fingerprint(certificate))
