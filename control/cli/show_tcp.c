@@ -74,19 +74,22 @@ static void show_states(struct shell *sh)
 	show_row(sh, "all", capacity, all);
 }
 
-static const char *endpoint(char *text, size_t size, const struct net_addr *a, uint16_t port)
+#define ENDPOINT_MAX (FMT_ADDR_MAX + 8)
+
+/* An address and a port; RFC 3986 3.2.2 has an IPv6 address in brackets. */
+static const char *endpoint(char text[ENDPOINT_MAX], const struct net_addr *a, uint16_t port)
 {
-	char ip[FMT_IP4_MAX];
-	fmt_format(text, size, "%s:%u", fmt_ip4(ip, net_addr_to_ip4(a)), port);
+	char addr[FMT_ADDR_MAX];
+	const bool four = net_addr_is_ip4(a);
+	fmt_format(text, ENDPOINT_MAX, "%s%s%s:%u", four ? "" : "[", fmt_addr(addr, a->w), four ? "" : "]", port);
 	return text;
 }
 
 static void show_connection(struct shell *sh, unsigned core, const struct tcp_info *i)
 {
-	char local[FMT_IP4_MAX + 6], remote[FMT_IP4_MAX + 6];
+	char local[ENDPOINT_MAX], remote[ENDPOINT_MAX];
 	shell_print(sh, "%-4u %-21s %-21s %-10s %5u %9u %9u %9u %9u %7u %8u %8u\n", core,
-	            endpoint(local, sizeof local, &i->local, i->local_port),
-	            endpoint(remote, sizeof remote, &i->remote, i->remote_port),
+	            endpoint(local, &i->local, i->local_port), endpoint(remote, &i->remote, i->remote_port),
 	            i->state < DP_TCP_STATES ? state_names[i->state] : "?", i->mss, i->cwnd,
 	            i->flight, i->snd_wnd, i->rcv_wnd, i->srtt_us, i->rto_us, i->retransmits);
 }

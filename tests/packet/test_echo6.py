@@ -220,6 +220,17 @@ def test_tcp(e, pair):
     assert counted["tcp_accepts"] == counted["tcp_closes"] == 1
 
 
+def test_show_tcp(e):
+    """An IPv6 address and its port are told apart by brackets."""
+    p = Peer(e)
+    p.open()
+    e.time(SECOND // 2)
+    _, row = (line.split() for line in e.console("show tcp connections").splitlines())
+    assert row[1:4] == ["[%s]:7" % US, "[%s]:%d" % (HOST, p.sport), "estab"]
+    p.send("RA")
+    e.take_all(0)
+
+
 def test_connection_of_ours(make):
     """The control core opens a connection beside the application's TCP: from the address of the link, by neighbour discovery."""
     m = acquainted(boot(make, ALL, options="test=1"))
