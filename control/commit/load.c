@@ -192,8 +192,7 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 	most = interface_mtu_most(c, port);
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
-		return text_fail(err, i->line, text_of(word),
-		                 "the device of %s takes at most %u", name, most);
+		return text_fail(err, i->mtu_line, text_of(word), "the device of %s takes at most %u", name, most);
 	}
 	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
 		return text_fail(err, i->ipv6_line, text_of("ipv6"),

@@ -12,7 +12,7 @@ BAD = {
     "next hop that is no host": (CONFIG + "ip route 10.0.0.0/8 224.0.0.1\n", 7, "of a host", {}),
     "port that the machine has not": (CONFIG + "interface eth5\n ip address 10.0.0.1/8\n", 7,
                                       "this machine has 2 ports", {}),
-    "MTU that the device has not": (CONFIG + " mtu 9000\n", 5, "takes at most 1500",
+    "MTU that the device has not": (CONFIG + " mtu 9000\n", 7, "takes at most 1500",
                                     {"mtu_max": 1500}),
     "overlapping subnets": (CONFIG + "interface eth2\n ip address 192.0.2.129/25\n", 8, "overlaps",
                             {"ports": 3}),
