@@ -239,7 +239,7 @@ static struct reader *reader_for(const struct bpf_map *map, uint32_t n)
 bool programs_entry_at(const struct programs_map *m, uint32_t n, uint8_t key[BPF_KEY_MAX])
 {
 	struct reader *r = reader_for(m->map, n);
-	bool there = r->map != NULL;
+	bool there = r->map != NULL && n > 0; /* entry 0 is looked for anew: a walk may have ended long ago */
 	if (n >= m->def.entries)
 		return false;
 	if (!there) {

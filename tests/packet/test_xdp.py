@@ -278,6 +278,21 @@ def test_maps_on_the_console(boot):
     m.counted()
 
 
+def test_a_reading_that_ends_early(boot):
+    """The next one begins with the first entry that there is, not where the one before ended."""
+    m = boot("five_tuple", config=with_xdp("five_tuple") + WEB)
+    m.learn(A, B)
+    client = Client(m)
+    for key in ("01" * 16, "02" * 16):
+        assert m.console("xdp map blocked set key hex %s value 0" % key) == ""
+        entries = json.loads(client.get("/api/v1/maps/blocked?limit=1")[2])["entries"]
+        assert [e["key"] for e in entries] == [key]
+        assert m.console("xdp map blocked delete key hex " + key) == ""
+    client.close()
+    m.take_all(0)
+    m.counted()
+
+
 def test_globals_and_printing(boot):
     m = boot("globals")
     m.counted()
