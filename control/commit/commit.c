@@ -579,7 +579,7 @@ uint64_t commit_unconfirmed_s(void)
 	const uint64_t now = core_now_ns();
 	if (!commit.confirm_ns)
 		return 0;
-	return commit.confirm_ns > now ? (commit.confirm_ns - now) / 1000000000 + 1 : 1;
+	return commit.confirm_ns > now ? (commit.confirm_ns - now + SECOND_NS - 1) / SECOND_NS : 1;
 }
 
 void commit_confirm(const char *by)
