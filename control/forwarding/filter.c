@@ -246,14 +246,14 @@ static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, struct text_error *err)
 {
 	const struct config *c = &running.config;
-	const size_t most = room / 4;
+	const size_t most = align_down(room / 4, CACHE_LINE);
 	memset(filter.offset, 0, sizeof filter.offset);
 	filter.in_force = 0;
 	filter.prepared = filter.resting = false;
 	filter.part[0].at = at;
 	int e = compile_all(c, 0, most, err);
 	size_t bytes = u64_max(2 * filter.part[0].bytes, room / PART_LEAST);
-	filter.part_bytes = (size_t)u64_min(bytes, most) & ~(size_t)(CACHE_LINE - 1);
+	filter.part_bytes = align_down((size_t)u64_min(bytes, most), CACHE_LINE);
 	if (e != E_OK)
 		filter.part[0].counts_end = 0;
 	*used = 2 * filter.part_bytes;
