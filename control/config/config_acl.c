@@ -203,9 +203,10 @@ static int parse_proto(struct parser *p, unsigned i, struct acl_rule *r, enum pr
 		*has = w->has;
 		return 0;
 	}
-	r->proto = (uint8_t)number;
-	if (by_number)
+	if (by_number) {
+		r->proto = (uint8_t)number;
 		return 0;
+	}
 	return FAIL(p, i, "unknown protocol; expected %s, tcp, udp, sctp, icmp, esp, gre, ospf%s or a "
 	                  "number from 0 to 255", six ? "ipv6" : "ip", six ? "" : ", ahp");
 }
