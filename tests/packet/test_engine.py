@@ -258,6 +258,33 @@ def test_several_hops_with_weights(e):
     assert to[B.mac] > 2 * to[B2.mac] > 0
 
 
+def shares(e, prefix):
+    """Of 256 flows to 256 addresses of a /8, those that leave to B and to B2."""
+    to = {B.mac: 0, B2.mac: 0}
+    for i in range(256):
+        e.send(0, ether(A, ROUTER[0]) / udp(A, "%d.1.%d.%d" % (prefix, i, i), sport=1024 + i))
+        to[Ether(e.take(1).frame).dst] += 1
+    return to[B.mac], to[B2.mac]
+
+
+def test_weights_beyond_an_octet(e):
+    """Of a next hop that is stated several times the weights add up; all are scaled to what a route can have."""
+    z = Engine(e)
+    z.tell(route("10.0.0.0/8", hops=((B.ip, 102, 256),) * 7 + ((B2.ip, 102, 256),)))
+    most, least = shares(e, 10)
+    assert most > 4 * least > 0
+
+
+def test_weights_of_a_group_change(e):
+    z = Engine(e)
+    z.tell(nexthop(5, B.ip, 102), nexthop(6, B2.ip, 102), nexthop(9, group=((5, 7), (6, 1))), route("10.0.0.0/8", nh_id=9))
+    most, least = shares(e, 10)
+    assert most > 4 * least > 0
+    z.tell(nexthop(9, group=((5, 1), (6, 7))))
+    least, most = shares(e, 10)
+    assert most > 4 * least > 0
+
+
 def test_malformed_frame(e):
     """Nothing of the frame is applied, the connection is reset, earlier routes stay."""
     z = Engine(e)
