@@ -24,7 +24,6 @@
 #include "control/host/ping.h"
 #include "control/host/traceroute.h"
 #include "control/storage/boot_disk.h"
-#include "dataplane/state.h"
 #include "net/arp.h"
 #include "net/nd.h"
 #include "control/management/remote.h"
@@ -33,7 +32,6 @@
 #include "control/monitor/trace.h"
 
 #include "lib/mem.h"
-#include "net/ip6.h"
 
 #define LEAVE_NS 20000000ull /* for the last packets to leave */
 #define PING_TIMES 5

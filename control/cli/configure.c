@@ -12,8 +12,6 @@
 #include "control/config/config.h"
 #include "control/console/log.h"
 #include "control/console/shell.h"
-#include "dataplane/state.h"
-#include "net/arp.h"
 #include "control/management/remote.h"
 #include "control/management/users.h"
 #include "lib/fmt.h"

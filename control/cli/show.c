@@ -4,7 +4,6 @@
  * blanks as column names.
  */
 #include "control/cli/boot_commands.h"
-#include "control/commit/commit.h"
 #include "control/cli/configure.h"
 #include "control/cli/show.h"
 #include "control/config/config.h"

@@ -8,7 +8,6 @@
 #include "net/nd.h"
 
 #include "lib/fmt.h"
-#include "net/ip6.h"
 
 typedef unsigned long long ull;
 

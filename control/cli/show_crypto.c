@@ -1,6 +1,5 @@
 /* `show crypto` and `crypto key generate`: the cryptographic libraries and the keys, never their secret parts. */
 #include "control/cli/show.h"
-#include "control/console/log.h"
 #include "control/console/shell.h"
 #include "control/crypto/library.h"
 #include "control/management/https_identity.h"

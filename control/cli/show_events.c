@@ -1,10 +1,9 @@
 /* `show events`: the events that are kept (runtime/events.h), core by core, the newest last. */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
-#include "dataplane/state.h"
-#include "net/arp.h"
-#include "runtime/events.h"
 #include "lib/mem.h"
+#include "runtime/events.h"
+#include "runtime/runtime.h"
 
 #define PIECE_LINES 8
 _Static_assert(PIECE_LINES * (CORE_EVENT_LINE + 4) <= SHELL_STREAM_PIECE, "a session has room for them");

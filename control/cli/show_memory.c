@@ -7,8 +7,8 @@
 #include "control/cli/show_memory.h"
 #include "control/console/shell.h"
 #include "control/forwarding/tables.h"
-#include "control/programs/programs.h"
-#include "dataplane/state.h"
+#include "lib/fmt.h"
+#include "runtime/runtime.h"
 
 #define NOTES_MAX 12
 

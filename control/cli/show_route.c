@@ -10,13 +10,11 @@
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "net/fpm/fpm.h"
 #include "net/nd.h"
 #include "control/forwarding/routes.h"
 #include "control/forwarding/subnets.h"
 #include "lib/fmt.h"
-#include "net/ip4.h"
 #include "net/ip6.h"
 
 #define PREFIX_WIDTH 18

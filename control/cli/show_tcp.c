@@ -7,7 +7,6 @@
 #include "control/cli/show.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 
 #include "lib/fmt.h"
 #include "lib/mem.h"

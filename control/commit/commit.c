@@ -34,8 +34,6 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "net/ip4.h"
-#include "net/ip6.h"
 
 #define RULES_MORE 16
 #define RESTART_NS 100000000ull /* time for the output of `commit` to reach the terminal */

@@ -153,7 +153,6 @@ static bool runs_newest(void)
 {
 	struct record r;
 	size_t room;
-	begun_in = true;
 	if (!commit_record_get(0, &r))
 		return false;
 	uint8_t *at = storage_behind(&room);

@@ -30,13 +30,17 @@
  *     config_acl.c          access lists
  *     config_acl_mac.c      their rules about MAC addresses
  *     config_users.c        users, their roles, keys and tokens
- *     config_management.c   the HTTP server, the console over TCP, the captures
+ *     config_management.c   the servers: HTTP and HTTPS, the console over TCP and SSH, captures
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
  *     config_steer.c        rules that steer received packets to cores
  *     config_lacp.c         link aggregation
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
+ *     config_stp.c          the spanning tree, recovery of disabled ports
+ *     config_monitor.c      port mirroring
  *     config_lldp.c         LLDP
+ *     config_logging.c      the event log, syslog hosts
+ *     config_sflow.c        sFlow
  *     config_time.c         NTP servers, name servers
  *     config_snoop.c        IGMP and MLD snooping
  *     config_dhcp.c         DHCP: the client, the relay agents
@@ -47,8 +51,8 @@
  * The lines after `script NAME` are not statements but a text for the application, which alone
  * parses it; its lines count from 1. So a loader that hands over only one file delivers both texts.
  *
- * Missing on purpose: `no` forms. A file states what is, not what changes; a candidate
- * (control/config/candidate.h) has them.
+ * Missing on purpose: `no` forms, except of what is on by default, such as `no lldp transmit`. A file
+ * states what is, not what changes; a candidate (control/config/candidate.h) has them all.
  */
 #ifndef CONTROL_CONFIG_CONFIG_H
 #define CONTROL_CONFIG_CONFIG_H
@@ -770,7 +774,7 @@ const uint32_t *config_routes_near(const struct config *c, uint32_t *scratch, ui
 const char *config_route_word(enum config_route_kind kind);
 
 /* Checks the configuration as a whole (invariant 2) and chains routes; scratch as in config_memory.
- * It calls the four functions below. All return 0, or E_INVAL with *err. */
+ * It calls config_check6 and the other config_check_* below. All return 0, or E_INVAL with *err. */
 int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
                  struct text_error *err);
 

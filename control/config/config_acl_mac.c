@@ -6,6 +6,7 @@
 #include "control/config/config_parse.h"
 
 #include "lib/fmt.h"
+#include "lib/number.h"
 #include "net/eth.h"
 
 #define TYPE_LEAST 0x600 /* a smaller number is a length (802.3 3.2.6) */
@@ -55,11 +56,10 @@ static bool read_type(struct text w, uint16_t *type)
 	if (w.len < 3 || w.len > 6 || w.at[0] != '0' || text_lower(w.at[1]) != 'x')
 		return false;
 	for (size_t k = 2; k < w.len; k++) {
-		const char c = text_lower(w.at[k]);
-		const bool digit = c >= '0' && c <= '9';
-		if (!digit && (c < 'a' || c > 'f'))
+		const int digit = hex_digit(w.at[k]);
+		if (digit < 0)
 			return false;
-		n = n << 4 | (uint32_t)(digit ? c - '0' : c - 'a' + 10);
+		n = n << 4 | (uint32_t)digit;
 	}
 	*type = (uint16_t)n;
 	return n >= TYPE_LEAST;

@@ -4,18 +4,10 @@
 
 #include "lib/fmt.h"
 #include "net/ip4.h"
-#include "net/ip6.h"
 #include "net/routing.h"
 #include "net/vxlan.h"
 
 /* --- statements --- */
-
-static bool is_address_of_one(const struct net_addr *a)
-{
-	if (net_addr_is_ip4(a))
-		return !ip4_src_is_martian(net_addr_to_ip4(a));
-	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
-}
 
 int config_engine_address(struct parser *p, unsigned i)
 {
@@ -26,7 +18,7 @@ int config_engine_address(struct parser *p, unsigned i)
 	if (text_parse_addr(p->w.word[i], &e->addr) != 0)
 		return FAIL(p, i, "expected the address of the routing engine, or one of fpm, "
 		                  "distance, hold-time, settle-time, maximum, acknowledge, source, bfd");
-	if (!is_address_of_one(&e->addr))
+	if (!config_is_host(&e->addr))
 		return FAIL(p, i, "the address of the routing engine must be a unicast address that is "
 		                  "not link-local");
 	e->line = p->w.line;

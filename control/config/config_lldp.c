@@ -5,7 +5,6 @@
 #include "control/config/config_parse.h"
 
 #include "lib/fmt.h"
-#include "lib/number.h"
 #include "net/lldp/lldp.h"
 
 int config_lldp_run(struct parser *p, unsigned i)

@@ -2,8 +2,6 @@
 #include "control/config/config_parse.h"
 
 #include "lib/log_level.h"
-#include "net/ip4.h"
-#include "net/ip6.h"
 #include "net/syslog.h"
 
 #define PINNED_NAME_MAX 100 /* characters; config_print writes lines of up to 254 */
@@ -99,13 +97,6 @@ static int parse_options(struct parser *p, unsigned i, struct config_log_host *h
 	return error;
 }
 
-static bool is_address_of_one(const struct net_addr *a)
-{
-	if (net_addr_is_ip4(a))
-		return !ip4_src_is_martian(net_addr_to_ip4(a));
-	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
-}
-
 int config_logging_host(struct parser *p, unsigned i)
 {
 	struct config_logging *l = &p->out->logging;
@@ -113,7 +104,7 @@ int config_logging_host(struct parser *p, unsigned i)
 	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (!config_read_host(p->w.word[i], &h.host) || (!h.host.name[0] && !is_address_of_one(&h.host.addr)))
+	if (!config_read_host(p->w.word[i], &h.host) || (!h.host.name[0] && !config_is_host(&h.host.addr)))
 		return FAIL(p, i, "expected a syslog host: a name, or a unicast address that is not link-local");
 	if ((error = parse_options(p, i + 1, &h)) != 0)
 		return error;

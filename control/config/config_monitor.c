@@ -4,7 +4,7 @@
  */
 #include "control/config/config_parse.h"
 
-/* The port of word i; the line must end at word `end`, if that is not 0. */
+/* Words i and i + 1: "interface ethN". */
 static int parse_port(struct parser *p, unsigned i, uint32_t *port)
 {
 	int error = words_is(&p->w, i, "interface")

@@ -99,6 +99,9 @@ int config_parse_subnet6(struct parser *p, unsigned i, struct net_addr *addr, un
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
 
+/* Is it a unicast address that is not link-local, so that no interface has to be named with it? */
+bool config_is_host(const struct net_addr *a);
+
 /* Parses a word as an address or a DNS name, in canonical form; false: it is neither. */
 bool config_read_host(struct text w, struct config_http_host *h);
 
@@ -296,17 +299,23 @@ int config_ntp_server(struct parser *p, unsigned i);
 int config_name_server(struct parser *p, unsigned i);
 int config_domain(struct parser *p, unsigned i);
 
-/* --- of config_lldp.c --- */
+/* --- of config_logging.c --- */
 
 int config_logging_console(struct parser *p, unsigned i);
 int config_logging_buffered(struct parser *p, unsigned i);
 int config_logging_host(struct parser *p, unsigned i);
 int config_logging_source(struct parser *p, unsigned i);
+
+/* --- of config_sflow.c --- */
+
 int config_sflow_collector(struct parser *p, unsigned i);
 int config_sflow_rate(struct parser *p, unsigned i);
 int config_sflow_interval(struct parser *p, unsigned i);
 int config_sflow_enable(struct parser *p, unsigned i);
 int config_no_sflow_enable(struct parser *p, unsigned i);
+
+/* --- of config_lldp.c --- */
+
 int config_lldp_run(struct parser *p, unsigned i);
 int config_lldp_timer(struct parser *p, unsigned i);
 int config_lldp_holdtime(struct parser *p, unsigned i);

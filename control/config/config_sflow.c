@@ -1,16 +1,7 @@
 /* The statements of sFlow; see config_parse.h and docs/sflow.md. */
 #include "control/config/config_parse.h"
 
-#include "net/ip4.h"
-#include "net/ip6.h"
 #include "net/sflow.h"
-
-static bool is_address_of_one(const struct net_addr *a)
-{
-	if (net_addr_is_ip4(a))
-		return !ip4_src_is_martian(net_addr_to_ip4(a));
-	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
-}
 
 int config_sflow_collector(struct parser *p, unsigned i)
 {
@@ -20,7 +11,7 @@ int config_sflow_collector(struct parser *p, unsigned i)
 	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (text_parse_addr(p->w.word[i], &c.addr) != 0 || !is_address_of_one(&c.addr))
+	if (text_parse_addr(p->w.word[i], &c.addr) != 0 || !config_is_host(&c.addr))
 		return FAIL(p, i, "expected the address of a collector, a unicast address that is not link-local");
 	if (words_is(&p->w, i + 1, "port"))
 		error = words_u32(&p->w, i + 2, "a UDP port", 1, 65535, &port);

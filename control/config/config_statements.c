@@ -390,7 +390,7 @@ static const struct statement statements[] = {
 	 "discovery)...", config_engine_protocols, true, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"xdp", "xdp OBJECT [PROGRAM]", config_xdp, true, STATEMENT_NAMED | STATEMENT_LIVE},
 	{"steer", "steer (management | [vlan N] [PROTO SOURCE [eq PORT] DESTINATION [eq PORT]]) (core N | cores N-M)",
-         config_steer, true, STATEMENT_LIVE},
+	 config_steer, true, STATEMENT_LIVE},
 	{"channel-group", "channel-group N mode (active | passive | on)", config_lacp_group, true, STATEMENT_ONCE},
 	{"lacp rate", "lacp rate (fast | normal)", config_lacp_rate, true, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"lacp port-priority", "lacp port-priority N", config_lacp_port_priority, true,

@@ -58,14 +58,6 @@ static int take_family(struct parser *p, unsigned i, uint8_t *family, bool six)
 	return FAIL(p, i, "the rule is of IPv%d: expected its addresses, or any", six ? 4 : 6);
 }
 
-static bool looks_ip6(struct text w)
-{
-	for (size_t i = 0; i < w.len; i++)
-		if (w.at[i] == ':')
-			return true;
-	return false;
-}
-
 /* "any", "host ADDRESS" or a prefix; *i moves past it. *family: of the rule as far as it is known. */
 static int parse_addresses(struct parser *p, unsigned *i, uint8_t *family, uint32_t prefix[4], uint8_t *plen)
 {
@@ -79,7 +71,7 @@ static int parse_addresses(struct parser *p, unsigned *i, uint8_t *family, uint3
 	}
 	const bool host = words_is(&p->w, *i, "host");
 	const struct text w = words_at(&p->w, *i + host);
-	const bool six = looks_ip6(w);
+	const bool six = text_find(w, ':') < w.len;
 	struct net_addr a = NET_ADDR_ANY;
 	if ((error = take_family(p, *i + host, family, six)) != 0)
 		return error;
@@ -154,9 +146,7 @@ static int parse_cores(struct parser *p, unsigned i, struct config_steer *s)
 	if (error != 0)
 		return error;
 	const struct text w = words_at(&p->w, i + 1);
-	size_t dash = 0;
-	while (dash < w.len && w.at[dash] != '-')
-		dash++;
+	const size_t dash = text_find(w, '-');
 	if (dash == w.len || text_parse_u32((struct text){w.at, dash}, 0, CORES_MAX - 1, &s->core) != 0 ||
 	    text_parse_u32((struct text){w.at + dash + 1, w.len - dash - 1}, s->core + 1, CORES_MAX - 1, &s->last) != 0)
 		return FAIL(p, i + 1, "expected the first and the last core of a group, such as 1-3");
@@ -171,7 +161,7 @@ int config_steer(struct parser *p, unsigned i)
 	const unsigned begin = i;
 	int error = 0;
 	if (words_is(&p->w, i, "vlan")) {
-		error = words_u32(&p->w, i + 1, "a VLAN", 1, 4094, &vlan);
+		error = words_u32(&p->w, i + 1, "a VLAN", 1, CONFIG_VID_MAX, &vlan);
 		s.match.vlan = (uint16_t)vlan;
 		i += 2;
 	}

@@ -3,7 +3,6 @@
 
 #include "control/text/base64.h"
 #include "lib/bytes.h"
-#include "lib/number.h"
 
 #define NAME_WANTED \
 	"a user's name has 1 to 20 characters: small letters, digits, - and _, and begins with a letter or _"

@@ -29,7 +29,7 @@ int config_xdp(struct parser *p, unsigned i)
 		return FAIL(p, i, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
 		            CONFIG_OBJECT_SIZE - 1);
 	if (program.len && !is_name(program, CONFIG_PROGRAM_SIZE))
-		return FAIL(p, i + 1, "a program's name has 1 to %d letters, digits and underscores",
+		return FAIL(p, i + 1, "a program's name has 1 to %d letters, digits, and characters of \"-_.\"",
 		            CONFIG_PROGRAM_SIZE - 1);
 	for (unsigned k = 0; k < c->xdp_count; k++) {
 		const struct config_xdp *x = &c->xdp[k];

@@ -41,6 +41,13 @@ int config_parse_ip4(struct parser *p, unsigned i, uint32_t *out)
 	return 0;
 }
 
+bool config_is_host(const struct net_addr *a)
+{
+	if (net_addr_is_ip4(a))
+		return !ip4_src_is_martian(net_addr_to_ip4(a));
+	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
+}
+
 int config_parse_subnet(struct parser *p, unsigned *i, uint32_t *addr, unsigned *plen)
 {
 	int error = words_expect(&p->w, *i);

@@ -30,7 +30,6 @@
 #include "control/config/running.h"
 #include "control/forwarding/autoconfig.h"
 #include "control/forwarding/neighbour.h"
-#include "control/forwarding/neighbour6.h"
 #include "control/forwarding/routes.h"
 #include "dataplane/state.h"
 #include "net/arp.h"

@@ -23,7 +23,6 @@
 #include "control/config/running.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "net/icmp6.h"
 
 #include "lib/fmt.h"
@@ -206,7 +205,6 @@ static void set_filter(struct dp_filter *f, const struct lists *lists, const str
                        const struct config_filter *of)
 {
 	const struct config_acl *l = of->name[0] ? config_acl_find(c, of->name) : NULL;
-	*f = (struct dp_filter){NULL, 0};
 	if (l)
 		*f = (struct dp_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
 }

@@ -40,8 +40,10 @@ static void announce(unsigned interface, const struct dhcp_lease *l, bool on)
 	const bool broadcasts = l->plen <= 30;
 	if (!on) {
 		routes_withdrawn(&own, 32, true);
-		if (broadcasts)
-			routes_withdrawn(&last, 32, true), routes_withdrawn(&zeros, 32, true);
+		if (broadcasts) {
+			routes_withdrawn(&last, 32, true);
+			routes_withdrawn(&zeros, 32, true);
+		}
 		routes_withdrawn(&own, l->plen, false);
 		return;
 	}

@@ -26,7 +26,6 @@
 #include "control/forwarding/tables.h"
 #include "control/forwarding/adjacency.h"
 #include "control/forwarding/routes.h"
-#include "control/forwarding/trace_points.h"
 #include "runtime/events.h"
 
 #include "lib/fmt.h"

@@ -12,7 +12,6 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/dhcp/client4.h"
-#include "net/ip4.h"
 #include "net/ip6.h"
 
 #define PREFIXES_MORE 1024u  /* in addition to the configured ones, for interfaces */

@@ -138,7 +138,7 @@ bool programs_value_print(const struct programs_map *m, const uint8_t *value, st
 
 /* --- an entry --- */
 
-/* Cuts the words up to the next of the words `key`, `value`, `cpu` off *rest. */
+/* Cuts the words up to the next `value` or `cpu` off *rest. */
 static struct text take_part(struct text *rest)
 {
 	struct text part = {rest->at, 0}, before = *rest, word;

@@ -6,9 +6,10 @@
  * zeroed), preparing the verification and the compilation of a large program, writing its code. `show xdp`
  * has the longest slice of each object.
  *
- * Working memory, which need not be zeroed, because bpf_take zeroes what it gives, is taken once, with the first load, and kept, also for the next control program: private
- * memory is never given back, and a control program that takes over needs what is left. It is at most an
- * eighth of that. The verifier gets what the loader leaves of it.
+ * Working memory is taken once, with the first load, and kept, also for the next control program: private memory
+ * is never given back. It need not be zeroed, because bpf_take zeroes what it gives. It is at most an eighth of the
+ * memory left, because a control program that takes over needs the rest. The verifier gets what the loader leaves
+ * of it.
  */
 #include "control/programs/programs.h"
 
@@ -17,7 +18,6 @@
 #include "bpf/object/object.h"
 #include "bpf/object/reason.h"
 #include "bpf/verify.h"
-#include "control/console/serial.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "lib/siphash.h"

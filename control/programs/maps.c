@@ -4,7 +4,6 @@
 #include "control/programs/programs.h"
 
 #include "bpf/layout.h"
-#include "bpf/object/object.h"
 #include "bpf/object/reason.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -41,7 +40,7 @@ static bool has_map(const struct programs_object *o, const struct bpf_map *map)
 	return false;
 }
 
-void programs_free(struct programs_object *o, const struct programs_object *other)
+void programs_free(struct programs_object *o, const struct programs_object *after)
 {
 	for (unsigned i = 0; i < o->program_count; i++) {
 		const struct programs_program *p = &o->programs[i];
@@ -51,14 +50,14 @@ void programs_free(struct programs_object *o, const struct programs_object *othe
 			core_region_free(REGION_CONTROL, p->where, p->insns * sizeof *p->where);
 	}
 	for (unsigned i = 0; i < o->map_count; i++)
-		if (!has_map(other, o->maps[i].map))
+		if (!has_map(after, o->maps[i].map))
 			free_map(&o->maps[i]);
 	if (o->layouts)
 		core_region_free(REGION_CONTROL, o->layouts, o->layout_bytes);
 	core_region_free(REGION_CONTROL, o, sizeof *o);
 }
 
-/* Claims it unless another object, whose map this is too, has done so. */
+/* Claims a piece of memory, if there is one. */
 static bool claim(enum region_kind kind, void *at, size_t bytes)
 {
 	return !at || core_region_claim(kind, at, bytes);
@@ -127,7 +126,7 @@ static bool make_new(struct programs_map *m, const struct bpf_map_def *def, stru
 	if (!m->map || (m->shared_bytes && !m->shared) || (m->own_bytes && !m->own) ||
 	    (m->own && !(self.roles & CORE_DATA) && !m->own_control))
 		return object_refuse(why, "map %s: there is not enough memory for its %llu KiB", def->name,
-		            (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
+		                     (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
 	own_of(m, own);
 	core_random(key, sizeof key);
 	bpf_map_init(m->map, def, m->shared, own, cores, key);

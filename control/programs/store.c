@@ -10,7 +10,6 @@
 #include "bpf/object/reason.h"
 #include "control/config/running.h"
 #include "control/console/log.h"
-#include "control/console/serial.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -211,10 +210,10 @@ enum programs_progress programs_put(struct text name, const uint8_t *file, size_
 	put.at = place_for(name);
 	if (!config_is_object_name(name))
 		object_refuse(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
-		     CONFIG_OBJECT_SIZE - 1);
+		              CONFIG_OBJECT_SIZE - 1);
 	else if (bytes == 0 || bytes > PROGRAMS_FILE_MAX)
 		object_refuse(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
-		     PROGRAMS_FILE_MAX);
+		              PROGRAMS_FILE_MAX);
 	else if (put.at < 0)
 		object_refuse(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
 	else if (!sealed_take(&list))

@@ -31,7 +31,6 @@
 #include "control/forwarding/subnets.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "control/forwarding/routes.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"

@@ -64,6 +64,16 @@ static void fault(struct shell *sh)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
+/* The port that the first argument names; false: there is none, which has been printed. */
+static bool read_port(struct shell *sh, uint32_t *port)
+{
+	if (strncmp(sh->argv[0], "eth", 3) == 0 && core_port_count() > 0 &&
+	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, port) == E_OK)
+		return true;
+	shell_print(sh, "no such port\n");
+	return false;
+}
+
 /* Directs the card's interrupts at memory that is not for devices, until the ports start again. A repeated
  * call prints whether they could write there. Or has them use entry N of the interrupt remapping table. */
 static void dma(struct shell *sh)
@@ -71,13 +81,8 @@ static void dma(struct shell *sh)
 	uint32_t port, region = UINT32_MAX, entry = UINT32_MAX, rings = UINT32_MAX;
 	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}, {"interrupt", 0, 65535, &entry},
 	                                 {"rings", 0, NIC_PORTS_MAX - 1, &rings}};
-	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
+	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)) || !read_port(sh, &port))
 		return;
-	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
-	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
-		shell_print(sh, "no such port\n");
-		return;
-	}
 	const unsigned device = core_port_nic(port)->pci->index;
 	int written = entry != UINT32_MAX             ? core_test_message(device, entry)
 	              : rings < core_port_count() ? core_test_rings(device, rings)
@@ -95,13 +100,8 @@ static void move(struct shell *sh)
 	uint32_t port, bucket = 0, core = 0;
 	const struct option options[] = {{"bucket", 0, NIC_BUCKETS_MAX - 1, &bucket},
 	                                 {"core", 0, self.info->cores - 1, &core}};
-	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
+	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)) || !read_port(sh, &port))
 		return;
-	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
-	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
-		shell_print(sh, "no such port\n");
-		return;
-	}
 	const char *why = core_move_bucket(port, bucket, core);
 	shell_print(sh, "%s\n", why ? why : "begun");
 }

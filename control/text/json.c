@@ -1,7 +1,6 @@
 /* See json.h. Each function that takes something cuts it off *t, and returns false where it is not there. */
 #include "control/text/json.h"
 
-#include "lib/number.h"
 
 static void skip_blanks(struct text *t)
 {
