@@ -51,7 +51,8 @@ static void wait_for(struct shell *sh, const char *why, const char *success)
 
 void upgrade_activate(struct shell *sh)
 {
-	wait_for(sh, boot_disk_change(BOOT_DISK_ACTIVATE, ended, NULL), "the next boot starts the other image, once: `reload`");
+	wait_for(sh, boot_disk_change(BOOT_DISK_ACTIVATE, ended, NULL),
+	         "the next boot starts the other image, once: `reload`");
 }
 
 void upgrade_confirm(struct shell *sh)
@@ -69,7 +70,8 @@ static void downloaded(void *arg, const char *why)
 	downloads = NULL;
 	if (!sh)
 		return;
-	shell_print(sh, "%s%s\n", why ? "% " : "", why ? why : "it is the other image: `upgrade activate` has the next boot start it");
+	shell_print(sh, "%s%s\n", why ? "% " : "",
+	            why ? why : "it is the other image: `upgrade activate` has the next boot start it");
 	shell_done(sh);
 }
 
@@ -124,7 +126,8 @@ static void put_state(struct shell *sh, const struct boot_disk_status *s, unsign
 		comma = ", ";
 	}
 	if (tries)
-		shell_print(sh, "%s%s", comma, !s->env.tried ? "the next boot starts it, once" : runs ? "on trial" : "not confirmed");
+		shell_print(sh, "%s%s", comma,
+		            !s->env.tried ? "the next boot starts it, once" : runs ? "on trial" : "not confirmed");
 	else if (!runs && image != s->env.active)
 		shell_print(sh, "-");
 	shell_print(sh, "\n");
@@ -188,7 +191,8 @@ void install_command(struct shell *sh)
 	struct text file;
 	bool confirmed = false, force = false;
 	for (unsigned i = 1; i < sh->argc; i++) {
-		const bool is_confirm = strcmp(sh->argv[i], "confirm") == 0, is_force = strcmp(sh->argv[i], "force") == 0;
+		const bool is_confirm = strcmp(sh->argv[i], "confirm") == 0;
+		const bool is_force = strcmp(sh->argv[i], "force") == 0;
 		if (!is_confirm && !is_force) {
 			shell_print(sh, "%s is neither confirm nor force\n", sh->argv[i]);
 			return;

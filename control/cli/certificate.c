@@ -1,6 +1,7 @@
 /*
- * `crypto certificate`: requests, imports and forgets the certificate of HTTPS. An import takes the lines behind the command as
- * a PEM text, up to a line "quit", as IOS's `crypto pki import ... pem terminal` does. One console at a time.
+ * `crypto certificate`: requests, imports and forgets the certificate of HTTPS. An import takes the lines behind the
+ * command as a PEM text, up to a line "quit", as IOS's `crypto pki import ... pem terminal` does. One console at a
+ * time.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
@@ -78,7 +79,8 @@ static void cancel(struct shell *sh)
 static void import(struct shell *sh)
 {
 	if (text.too_long) {
-		shell_print(sh, "%% the text is too long: at most %u bytes, in lines of %u characters\n", HTTPS_PEM_MAX, SHELL_LINE_MAX);
+		shell_print(sh, "%% the text is too long: at most %u bytes, in lines of %u characters\n", HTTPS_PEM_MAX,
+		            SHELL_LINE_MAX);
 		return;
 	}
 	if (!walltime_known())
@@ -119,7 +121,8 @@ void crypto_certificate_import(struct shell *sh)
 	text.too_long = false;
 	if (!text.at)
 		return;
-	shell_print(sh, "paste certificates in PEM, the machine's first, and the private key if it is not the machine's;\n"
+	shell_print(sh,
+	            "paste certificates in PEM, the machine's first, and the private key if it is not the machine's;\n"
 	                "what is typed is not shown. End with a line: quit\n");
 	shell_take_lines(sh, take, cancel);
 }

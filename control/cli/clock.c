@@ -9,7 +9,8 @@
 static const char *source_word(void)
 {
 	static const char *const words[] = {
-		[WALLTIME_NONE] = "none", [WALLTIME_CMOS] = "CMOS clock", [WALLTIME_CONSOLE] = "console", [WALLTIME_NTP] = "NTP"};
+		[WALLTIME_NONE] = "none", [WALLTIME_CMOS] = "CMOS clock", [WALLTIME_CONSOLE] = "console",
+		[WALLTIME_NTP] = "NTP"};
 	return words[walltime_source()];
 }
 

@@ -242,7 +242,8 @@ static enum commit_effect check(struct shell *sh, struct candidate *c)
 	return effect;
 }
 
-/* Commits. confirm_ns: time in which the commit must be confirmed; 0: none is needed. COMMIT_REFUSED: nothing was done. */
+/* Commits. confirm_ns: time in which the commit must be confirmed; 0: none is needed. COMMIT_REFUSED: nothing was
+ * done. */
 static enum commit_effect commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_ns)
 {
 	char by[HISTORY_BY_SIZE];
@@ -400,7 +401,8 @@ static void session_ends(struct shell *sh, const char *by)
 	const char *why;
 	const struct candidate *c = sh->mode[0] ? commit_candidate(&why) : NULL;
 	if (c && candidate_changed(c))
-		log_event(LOG_NOTICE, "CONFIG", "configuration: %s left changes in the candidate that are not committed", by);
+		log_event(LOG_NOTICE, "CONFIG",
+		          "configuration: %s left changes in the candidate that are not committed", by);
 	sh->mode[0] = sh->place[0] = 0;
 }
 

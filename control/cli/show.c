@@ -346,9 +346,9 @@ static void node_text(char text[12], uint32_t node)
 
 void show_cores(struct shell *sh)
 {
-	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s %4s %6s %4s %7s %6s %6s\n", "core", "role", "state",
-	            "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults", "node", "memory", "from",
-	            "buckets", "taken", "given");
+	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s %4s %6s %4s %7s %6s %6s\n", "core", "role",
+	            "state", "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults", "node", "memory",
+	            "from", "buckets", "taken", "given");
 	for (unsigned i = 0; i < self.info->cores; i++) {
 		char memory[12];
 		node_text(memory, self.info->core[i].arena_node);
@@ -359,11 +359,12 @@ void show_cores(struct shell *sh)
 		char from[12] = "-";
 		if (core_steered_from(i) >= 0)
 			fmt_format(from, sizeof from, "%u", (unsigned)core_steered_from(i));
-		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu %6u %4u %6s %4s %7llu %6llu %6llu\n", i,
-		            stats_role(i), stats_core_state(i), (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
+		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu ", i, stats_role(i),
+		            stats_core_state(i), (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
 		            (ull)(rx ? busy * 10 / rx % 10 : 0), (ull)(turns ? rx / turns : 0),
-		            (ull)(turns ? rx * 10 / turns % 10 : 0), (ull)s->sleeps, status->faults,
-		            self.info->core[i].node, memory, from, (ull)m.has, (ull)m.taken, (ull)m.given);
+		            (ull)(turns ? rx * 10 / turns % 10 : 0), (ull)s->sleeps);
+		shell_print(sh, "%6u %4u %6s %4s %7llu %6llu %6llu\n", status->faults, self.info->core[i].node, memory,
+		            from, (ull)m.has, (ull)m.taken, (ull)m.given);
 	}
 }
 

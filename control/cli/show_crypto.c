@@ -31,12 +31,14 @@ void show_crypto(struct shell *sh)
 	for (enum entropy_source i = 0; i < ENTROPY_SOURCES; i++) {
 		const struct entropy_state *e = entropy_state(i);
 		shell_print(sh, "entropy: %s: %s%s, %llu samples\n", e->name, e->failure ? "out of use: " : "",
-		            e->failure ? e->failure : e->samples ? "in use" : "not in use", (unsigned long long)e->samples);
+		            e->failure ? e->failure : e->samples ? "in use" : "not in use",
+		            (unsigned long long)e->samples);
 	}
 	if (tls_identity(&identity))
-		shell_print(sh, "https: %s, certificate %s\n  SHA-256 %s\n  subject %s, issuer %s\n  valid from %s to %s\n",
-		            identity.kind, sources[https_source()], identity.fingerprint, identity.subject, identity.issuer, identity.from,
-		            identity.until);
+		shell_print(sh,
+		            "https: %s, certificate %s\n  SHA-256 %s\n  subject %s, issuer %s\n  valid from %s to %s\n",
+		            identity.kind, sources[https_source()], identity.fingerprint, identity.subject,
+		            identity.issuer, identity.from, identity.until);
 	else
 		shell_print(sh, "https: no key\n");
 	show_sessions(sh, "tls", &tls_stats);

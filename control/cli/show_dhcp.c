@@ -1,4 +1,5 @@
-/* `show ip dhcp relay`, `show dhcp lease`, `renew dhcp`, `clear dhcp`. docs/console.md specifies the form, which is an interface. */
+/* `show ip dhcp relay`, `show dhcp lease`, `renew dhcp`, `clear dhcp`. docs/console.md specifies the form, which
+ * is an interface. */
 #include "control/cli/show.h"
 #include "control/config/running.h"
 #include "control/console/shell.h"
@@ -38,8 +39,8 @@ void show_dhcp_relay(struct shell *sh)
 	shell_print(sh, "information_option %s\npolicy %s\nmaximum_hops %u\n", c->insert ? "on" : "off",
 	            config_dhcp_policy_word(c->policy), c->hops ? c->hops : DHCP_RELAY4_HOPS_MAX);
 	shell_print(sh, "strays_ipv4 %llu\nstrays_ipv6 %llu\n", (ull)dhcp_relay_strays[0], (ull)dhcp_relay_strays[1]);
-	shell_print(sh, "%-16s %-6s %10s %10s %10s %10s %8s %8s %8s\n", "interface", "family", "requests", "sent", "replies",
-	            "malformed", "hops", "agent", "unwanted");
+	shell_print(sh, "%-16s %-6s %10s %10s %10s %10s %8s %8s %8s\n", "interface", "family", "requests", "sent",
+	            "replies", "malformed", "hops", "agent", "unwanted");
 	for (unsigned n = 0; n < running.config.interfaces; n++)
 		for (unsigned six = 0; six < 2; six++)
 			print_relay(sh, n, six);
@@ -61,8 +62,9 @@ static void print_lease(struct shell *sh, const struct dhcp_lease *l)
 	if (l->lease_s == DHCP_LEASE_FOREVER)
 		shell_print(sh, "  lease_s infinite\n");
 	else
-		shell_print(sh, "  lease_s %u left_s %u renew_s %u rebind_s %u\n", l->lease_s, dhcp_client_left_s(l, l->lease_s),
-		            dhcp_client_left_s(l, l->t1_s), dhcp_client_left_s(l, l->t2_s));
+		shell_print(sh, "  lease_s %u left_s %u renew_s %u rebind_s %u\n", l->lease_s,
+		            dhcp_client_left_s(l, l->lease_s), dhcp_client_left_s(l, l->t1_s),
+		            dhcp_client_left_s(l, l->t2_s));
 	for (uint32_t i = 0; i < l->routes; i++)
 		shell_print(sh, "  route %s via %s\n", fmt_prefix(prefix, l->route[i].prefix, l->route[i].plen),
 		            fmt_ip4(addr, l->route[i].via));
@@ -77,13 +79,15 @@ void show_dhcp_lease(struct shell *sh)
 	const struct dhcp_client *c;
 	unsigned interface;
 	if (!dhcp_client_at(0, &interface))
-		shell_print(sh, "no interface takes its address from a DHCP server: the statement `ip address dhcp` says so\n");
+		shell_print(sh, "no interface takes its address from a DHCP server: the statement `ip address dhcp` "
+		                "says so\n");
 	for (unsigned i = 0; (c = dhcp_client_at(i, &interface)) != NULL; i++) {
 		shell_print(sh, "%s: %s\n", dp_name(dp_get(), interface), dhcp_client_state_name(c->state));
 		if (c->installed)
 			print_lease(sh, &c->lease);
-		shell_print(sh, "  sent %llu received %llu naks %llu declines %llu timeouts %llu\n", (ull)c->counts.sent,
-		            (ull)c->counts.received, (ull)c->counts.naks, (ull)c->counts.declines, (ull)c->counts.timeouts);
+		shell_print(sh, "  sent %llu received %llu naks %llu declines %llu timeouts %llu\n",
+		            (ull)c->counts.sent, (ull)c->counts.received, (ull)c->counts.naks, (ull)c->counts.declines,
+		            (ull)c->counts.timeouts);
 	}
 }
 

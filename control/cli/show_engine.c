@@ -51,7 +51,8 @@ static void show_counts(struct shell *sh)
 static void show_drop(struct shell *sh, unsigned interface, enum counter why, uint64_t n)
 {
 	if (n)
-		shell_print(sh, INTERFACE_COLUMN " %-18s %llu\n", dp_name(dp_get(), interface), counter_desc[why].name, (ull)n);
+		shell_print(sh, INTERFACE_COLUMN " %-18s %llu\n", dp_name(dp_get(), interface), counter_desc[why].name,
+		            (ull)n);
 }
 
 /* Frames for the engine that an interface has dropped, and its own for that interface. */

@@ -47,7 +47,8 @@ void show_etherchannel(struct shell *sh)
 {
 	if (none(sh))
 		return;
-	shell_print(sh, "P in use  I in use, individual  w waits for its partner  H too few links  s suspended  D down\n");
+	shell_print(sh,
+	            "P in use  I in use, individual  w waits for its partner  H too few links  s suspended  D down\n");
 	shell_print(sh, "%-6s %-15s %-6s %-9s %s\n", "group", "port-channel", "link", "protocol", "ports");
 	for (unsigned k = 1; k <= CONFIG_CHANNELS_MAX; k++)
 		if (config_channel_port(&running.config, k) >= 0)
@@ -137,16 +138,16 @@ void show_lacp_internal(struct shell *sh)
 static void row_counters(struct shell *sh, unsigned port, const struct lacp_port_status *s)
 {
 	const struct lacp_port_counters *c = &s->counters;
-	shell_print(sh, "eth%-3u %-6u %10llu %10llu %10llu %10llu %10llu %8llu %8llu\n", port, s->group, (ull)c->tx_lacp,
-	            (ull)c->rx_lacp, (ull)c->tx_marker, (ull)c->rx_marker, (ull)c->rx_dropped, (ull)c->actor_churn,
-	            (ull)c->partner_churn);
+	shell_print(sh, "eth%-3u %-6u %10llu %10llu %10llu %10llu %10llu %8llu %8llu\n", port, s->group,
+	            (ull)c->tx_lacp, (ull)c->rx_lacp, (ull)c->tx_marker, (ull)c->rx_marker, (ull)c->rx_dropped,
+	            (ull)c->actor_churn, (ull)c->partner_churn);
 }
 
 void show_lacp_counters(struct shell *sh)
 {
 	if (none(sh))
 		return;
-	shell_print(sh, "%-6s %-6s %10s %10s %10s %10s %10s %8s %8s\n", "port", "group", "lacp_tx", "lacp_rx", "marker_tx",
-	            "marker_rx", "dropped", "a_churn", "p_churn");
+	shell_print(sh, "%-6s %-6s %10s %10s %10s %10s %10s %8s %8s\n", "port", "group", "lacp_tx", "lacp_rx",
+	            "marker_tx", "marker_rx", "dropped", "a_churn", "p_churn");
 	each_port(sh, row_counters);
 }

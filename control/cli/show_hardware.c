@@ -32,8 +32,8 @@ static void show_processors(struct shell *sh, const struct hardware *hw, unsigne
 	(void)n;
 	const struct boot_info *b = self.info;
 	const struct hardware_cpu c = hardware_cpu_of(hw->cpu_signature);
-	shell_print(sh, "cpu %s, family %u model %u stepping %u, TSC %llu kHz, addresses of %u bits\n", b->cpu, c.family,
-	            c.model, c.stepping, (ull)(b->tsc_hz / 1000), hw->phys_bits);
+	shell_print(sh, "cpu %s, family %u model %u stepping %u, TSC %llu kHz, addresses of %u bits\n", b->cpu,
+	            c.family, c.model, c.stepping, (ull)(b->tsc_hz / 1000), hw->phys_bits);
 	shell_print(sh, "features");
 	for (unsigned i = 0; i < HARDWARE_FEATURE_COUNT; i++)
 		if (hw->cpu_features >> i & 1)
@@ -60,7 +60,8 @@ static void show_interrupts(struct shell *sh, const struct hardware *hw, unsigne
 	const struct boot_iommu *i = &self.info->iommu;
 	shell_print(sh, "interrupts %s\n", hw->x2apic ? "x2APIC" : "xAPIC");
 	for (n = 0; n < hw->ioapics; n++)
-		shell_print(sh, "ioapic at %llx, from interrupt %u\n", (ull)hw->ioapic[n].addr, hw->ioapic[n].first_gsi);
+		shell_print(sh, "ioapic at %llx, from interrupt %u\n", (ull)hw->ioapic[n].addr,
+		            hw->ioapic[n].first_gsi);
 	for (n = 0; n < hw->iommus; n++)
 		shell_print(sh, "iommu %s at %llx\n", show_iommu_name(), (ull)hw->iommu_regs[n]);
 	if (i->units)
@@ -74,20 +75,22 @@ static void show_consoles(struct shell *sh, const struct hardware *hw, unsigned 
 {
 	(void)n;
 	if (hw->serials)
-		shell_print(sh, "console serial %s %llx, ", hw->serial.mmio ? "at memory" : "port", (ull)hw->serial.addr);
+		shell_print(sh, "console serial %s %llx, ", hw->serial.mmio ? "at memory" : "port",
+		            (ull)hw->serial.addr);
 	if (hw->serials && hw->serial.baud)
 		shell_print(sh, "%u baud\n", hw->serial.baud);
 	else if (hw->serials)
 		shell_print(sh, "the speed that firmware left\n");
 	if (hw->screen)
-		shell_print(sh, "console framebuffer at %llx, %u x %u, %u bits a pixel\n", (ull)hw->screen, hw->screen_width,
-		            hw->screen_height, hw->screen_bits);
+		shell_print(sh, "console framebuffer at %llx, %u x %u, %u bits a pixel\n", (ull)hw->screen,
+		            hw->screen_width, hw->screen_height, hw->screen_bits);
 }
 
 static void show_range(struct shell *sh, const struct hardware *hw, unsigned n)
 {
 	const struct hardware_range *r = &hw->range[n];
-	shell_print(sh, "memory %llx to %llx, %llu KiB\n", (ull)r->start, (ull)r->end, (ull)((r->end - r->start) >> 10));
+	shell_print(sh, "memory %llx to %llx, %llu KiB\n", (ull)r->start, (ull)r->end,
+	            (ull)((r->end - r->start) >> 10));
 }
 
 static void show_table(struct shell *sh, const struct hardware *hw, unsigned n)

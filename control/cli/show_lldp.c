@@ -26,14 +26,15 @@ void show_lldp(struct shell *sh)
 	if (!runs(sh))
 		return;
 	shell_print(sh, "timer_s %u\nholdtime_s %u\n", l->params.interval_s, l->params.ttl_s);
-	shell_print(sh, "%-8s %-8s %-8s %10s %8s %8s %8s %8s %8s\n", "port", "transmit", "receive", "neighbours", "sent",
-	            "received", "dropped", "refused", "aged");
+	shell_print(sh, "%-8s %-8s %-8s %10s %8s %8s %8s %8s %8s\n", "port", "transmit", "receive", "neighbours",
+	            "sent", "received", "dropped", "refused", "aged");
 	for (unsigned port = 0; port < l->ports; port++) {
 		const struct lldp_port *p = &l->port[port];
 		const bool engine = lldp_control_is_engines(port);
 		shell_print(sh, "%-8s %-8s %-8s %10u %8llu %8llu %8llu %8llu %8llu\n", dp_name(dp_get(), port),
-		            engine ? "engine" : p->transmit ? "on" : "off", engine ? "engine" : p->receive ? "on" : "off",
-		            lldp_neighbours(l, port), (ull)(p->counters.tx + p->counters.tx_shutdown), (ull)p->counters.rx,
+		            engine ? "engine" : p->transmit ? "on" : "off",
+		            engine ? "engine" : p->receive ? "on" : "off", lldp_neighbours(l, port),
+		            (ull)(p->counters.tx + p->counters.tx_shutdown), (ull)p->counters.rx,
 		            (ull)p->counters.rx_dropped, (ull)p->counters.rx_refused, (ull)p->counters.rx_aged);
 	}
 }
@@ -41,8 +42,9 @@ void show_lldp(struct shell *sh)
 static void print_line(struct shell *sh, const struct lldp_pdu *n, unsigned port, ull left_s)
 {
 	char chassis[LLDP_TEXT_ID_MAX], id[LLDP_TEXT_ID_MAX], name[LLDP_TEXT_MAX], words[LLDP_TEXT_MAX];
-	shell_print(sh, "%-8s %-17s %-17s %5llu  %-14s %s\n", dp_name(dp_get(), port), lldp_text_chassis(chassis, &n->chassis),
-	            lldp_text_port(id, &n->port), left_s, lldp_text_capabilities(words, n->has_capabilities ? n->enabled : 0),
+	shell_print(sh, "%-8s %-17s %-17s %5llu  %-14s %s\n", dp_name(dp_get(), port),
+	            lldp_text_chassis(chassis, &n->chassis), lldp_text_port(id, &n->port), left_s,
+	            lldp_text_capabilities(words, n->has_capabilities ? n->enabled : 0),
 	            lldp_text_string(name, &n->system_name));
 }
 

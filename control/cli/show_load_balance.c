@@ -23,8 +23,8 @@ void show_load_balance(struct shell *sh)
 {
 	shell_print(sh, "load-balance %s\n", core_balances() ? "on" : "off");
 	if (core_elastic_minimum())
-		shell_print(sh, "cores %u of %u have flows; minimum %u, wake-up %u us\n", core_pairs_in_use(), core_data_count(),
-		            core_elastic_minimum(), core_elastic_wake_up_us());
+		shell_print(sh, "cores %u of %u have flows; minimum %u, wake-up %u us\n", core_pairs_in_use(),
+		            core_data_count(), core_elastic_minimum(), core_elastic_wake_up_us());
 	for (unsigned port = 0; port < core_port_count(); port++)
 		show_port(sh, port);
 }

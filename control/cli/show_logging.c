@@ -74,10 +74,11 @@ static void show_host(struct shell *sh, const struct logging_stats *h)
 	const bool known = !net_addr_is_any(&h->addr);
 	fmt_addr(addr, h->addr.w);
 	shell_print(sh, "logging host: %s%s%s%s port %u, sent %llu, lost %llu\n", h->name[0] ? h->name : addr,
-	            h->name[0] && known ? " (" : "", h->name[0] && known ? addr : "", h->name[0] && known ? ")" : "", h->port,
-	            (ull)h->sent, (ull)h->lost);
+	            h->name[0] && known ? " (" : "", h->name[0] && known ? addr : "", h->name[0] && known ? ")" : "",
+	            h->port, (ull)h->sent, (ull)h->lost);
 	if (h->tls)
-		shell_print(sh, "  %s, connections %llu, failures %llu\n", h->version ? h->version : "TLS: not connected",
+		shell_print(sh, "  %s, connections %llu, failures %llu\n",
+		            h->version ? h->version : "TLS: not connected",
 		            (ull)h->connected, (ull)h->failed);
 	if (h->why)
 		shell_print(sh, "  last failure: %s\n", h->why);
@@ -135,8 +136,8 @@ void show_logging(struct shell *sh)
 		return;
 	}
 	if (!read_arguments(sh, &s, &last)) {
-		shell_print(sh, "%% show logging [LEVEL] [last N], or show logging stored: a level is a number from 0 to 7, or a word such as "
-		                "warnings; N is 1 to %u\n", LOG_RECORDS);
+		shell_print(sh, "%% show logging [LEVEL] [last N], or show logging stored: a level is a number from "
+		                "0 to 7, or a word such as warnings; N is 1 to %u\n", LOG_RECORDS);
 		return;
 	}
 	if (sh->argc == 0)

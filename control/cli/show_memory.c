@@ -69,8 +69,8 @@ static size_t show_regions(struct shell *sh)
 {
 	static const char *const what[REGION_KINDS] = {
 		[REGION_CODE] = "code", [REGION_SHARED] = "maps that data cores share",
-		[REGION_OWN] = "maps with a part for each data core", [REGION_CONTROL] = "objects, maps that data cores read",
-		[REGION_CONTENT] = "files",
+		[REGION_OWN] = "maps with a part for each data core",
+		[REGION_CONTROL] = "objects, maps that data cores read", [REGION_CONTENT] = "files",
 	};
 	size_t all = 0, free = 0;
 	for (enum region_kind kind = 0; kind < REGION_KINDS; kind++) {

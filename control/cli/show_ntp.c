@@ -41,14 +41,14 @@ void show_ntp_status(struct shell *sh)
 	shell_print(sh, "poll_s           %u\n", 1u << c->discipline.poll);
 	if (c->updated_ns)
 		shell_print(sh, "updated_s_ago    %llu\n", (ull)((core_now_ns() - c->updated_ns) / SECOND_NS));
-	shell_print(sh, "updates          steps %llu slews %llu spikes %llu panics %llu\n", (ull)c->steps, (ull)c->slews,
-	            (ull)c->spikes, (ull)c->panics);
+	shell_print(sh, "updates          steps %llu slews %llu spikes %llu panics %llu\n", (ull)c->steps,
+	            (ull)c->slews, (ull)c->spikes, (ull)c->panics);
 }
 
 static char mark(const struct ntp_server *s)
 {
-	static const char marks[] = {[NTP_REJECTED] = ' ', [NTP_FALSETICKER] = 'x', [NTP_OUTLIER] = '-', [NTP_COMBINED] = '+',
-	                             [NTP_SYSTEM_PEER] = '*'};
+	static const char marks[] = {[NTP_REJECTED] = ' ', [NTP_FALSETICKER] = 'x', [NTP_OUTLIER] = '-',
+	                             [NTP_COMBINED] = '+', [NTP_SYSTEM_PEER] = '*'};
 	return s->denied ? '!' : marks[s->verdict];
 }
 
@@ -61,8 +61,9 @@ static void print_server(struct shell *sh, const struct ntp_client *c, unsigned 
 	if (s->answers)
 		fmt_format(when, sizeof when, "%llu", (ull)((core_now_ns() - s->estimate.at_ns) / SECOND_NS));
 	ntp_text_reference(reference, s->kiss ? 0 : stratum, s->kiss ? s->kiss : s->last.reference_id);
-	shell_print(sh, "%c%-28s %-15s %2u %5s %5u   %u%u%u %12s %14s %12s  %s\n", mark(s), ntp_control_name(i), reference, stratum,
-	            when, 1u << c->discipline.poll, s->reach >> 6, s->reach >> 3 & 7u, s->reach & 7u, ntp_text_ms(delay, s->estimate.delay_ns),
+	shell_print(sh, "%c%-28s %-15s %2u %5s %5u   %u%u%u %12s %14s %12s  %s\n", mark(s), ntp_control_name(i),
+	            reference, stratum, when, 1u << c->discipline.poll, s->reach >> 6, s->reach >> 3 & 7u,
+	            s->reach & 7u, ntp_text_ms(delay, s->estimate.delay_ns),
 	            s->answers ? ntp_text_ms(offset, (int64_t)(s->estimate.offset_ns - clock)) : "-",
 	            ntp_text_ms(jitter, s->estimate.jitter_ns), ntp_text_verdict(s));
 }
@@ -70,8 +71,8 @@ static void print_server(struct shell *sh, const struct ntp_client *c, unsigned 
 void show_ntp_associations(struct shell *sh)
 {
 	const struct ntp_client *c = ntp_control_client();
-	shell_print(sh, " %-28s %-15s %2s %5s %5s %5s %12s %14s %12s  %s\n", "server", "reference", "st", "when", "poll", "reach",
-	            "delay_ms", "offset_ms", "jitter_ms", "state");
+	shell_print(sh, " %-28s %-15s %2s %5s %5s %5s %12s %14s %12s  %s\n", "server", "reference", "st", "when",
+	            "poll", "reach", "delay_ms", "offset_ms", "jitter_ms", "state");
 	for (unsigned i = 0; c && i < NTP_SERVERS_MAX; i++)
 		if (c->server[i].used)
 			print_server(sh, c, i);

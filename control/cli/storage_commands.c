@@ -1,6 +1,6 @@
 /*
- * See storage_commands.h. A command that writes waits for the disk: its shell is busy until storage_put's `done`. One at a time.
- * Ctrl-C ends the waiting, and not the writing.
+ * See storage_commands.h. A command that writes waits for the disk: its shell is busy until storage_put's `done`. One
+ * at a time. Ctrl-C ends the waiting, and not the writing.
  */
 #include "control/cli/storage_commands.h"
 
@@ -57,7 +57,8 @@ static void done(void *arg, int error)
 	(void)arg;
 	storage_status(&s);
 	if (error == E_OK)
-		log_event(LOG_NOTICE, "CONFIG-STARTUP", "configuration: the startup configuration is %s, generation %llu", work.what,
+		log_event(LOG_NOTICE, "CONFIG-STARTUP",
+		          "configuration: the startup configuration is %s, generation %llu", work.what,
 		          (ull)s.generation);
 	if (work.sh && error == E_OK)
 		shell_print(work.sh, "%s\n", work.what);
@@ -140,7 +141,8 @@ static bool more_startup(struct shell *sh, void *own)
 	const uint8_t *data;
 	size_t n = 0, printed = 0;
 	if (storage_get(STARTUP_NAME, &data, &n) != E_OK || (s->begun && s->changes != storage_changes())) {
-		shell_print(sh, s->begun ? "%% it has been changed meanwhile\n" : "there is no startup configuration\n");
+		shell_print(sh,
+		            s->begun ? "%% it has been changed meanwhile\n" : "there is no startup configuration\n");
 		return false;
 	}
 	s->begun = true;
@@ -163,13 +165,14 @@ void show_record(struct shell *sh)
 {
 	struct record r;
 	if (!commit_record_get(0, &r)) {
-		shell_print(sh, storage_present() ? "no commit is recorded\n" : "no commit is recorded: there is no store\n");
+		shell_print(sh, "no commit is recorded%s\n", storage_present() ? "" : ": there is no store");
 		return;
 	}
 	shell_print(sh, "%-8s %6s %-20s %-24s %s\n", "rollback", "commit", "time", "by", "comment");
 	for (unsigned n = 0; commit_record_get(n, &r); n++)
-		shell_print(sh, "%-8u %6u %-20.*s %-24.*s %.*s%s\n", r.ago, r.number, (int)r.time.len, r.time.at, (int)r.by.len, r.by.at,
-		            (int)r.comment.len, r.comment.at, r.config.len ? "" : " (its configuration was too long)");
+		shell_print(sh, "%-8u %6u %-20.*s %-24.*s %.*s%s\n", r.ago, r.number, (int)r.time.len, r.time.at,
+		            (int)r.by.len, r.by.at, (int)r.comment.len, r.comment.at,
+		            r.config.len ? "" : " (its configuration was too long)");
 }
 
 /* --- show storage --- */
@@ -185,22 +188,24 @@ static void show_disk(struct shell *sh, unsigned n)
 	else if (b->state == BLK_STARTING)
 		shell_print(sh, ", starting");
 	else
-		shell_print(sh, ", %s, %llu MiB, sectors of %u bytes%s", b->name, (ull)((b->sectors * b->sector) >> 20), b->sector,
-		            b->writable ? "" : ", read only");
-	shell_print(sh, "\n  requests: read %llu, written %llu, flushed %llu, failed %llu\n", (ull)d->reads, (ull)d->writes,
-	            (ull)d->flushes, (ull)d->errors);
+		shell_print(sh, ", %s, %llu MiB, sectors of %u bytes%s", b->name, (ull)((b->sectors * b->sector) >> 20),
+		            b->sector, b->writable ? "" : ", read only");
+	shell_print(sh, "\n  requests: read %llu, written %llu, flushed %llu, failed %llu\n", (ull)d->reads,
+	            (ull)d->writes, (ull)d->flushes, (ull)d->errors);
 }
 
 static void show_store(struct shell *sh, const struct storage_status *s)
 {
 	const uint64_t written = s->written_ns ? walltime_at(s->written_ns) : 0;
 	char utc[RFC3339_MAX];
-	shell_print(sh, "store on disk%u at byte %llu, %llu bytes, generation %llu%s\n", s->disk, (ull)s->at, (ull)s->bytes,
-	            (ull)s->generation, s->damaged ? ", one was not whole at the start" : "");
+	shell_print(sh, "store on disk%u at byte %llu, %llu bytes, generation %llu%s\n", s->disk, (ull)s->at,
+	            (ull)s->bytes, (ull)s->generation, s->damaged ? ", one was not whole at the start" : "");
 	shell_print(sh, "  values %llu bytes of %llu%s\n", (ull)s->used, (ull)s->most,
 	            s->writing ? ", being written" : s->unwritten ? ", not all on the disk" : "");
 	shell_print(sh, "  writes %llu, failed %llu, last %s\n", (ull)s->writes, (ull)s->write_errors,
-	            written ? rfc3339_put(utc, written, 0) : s->written_ns ? "at an unknown time" : "never since the start");
+	            written         ? rfc3339_put(utc, written, 0)
+	            : s->written_ns ? "at an unknown time"
+	                            : "never since the start");
 }
 
 void show_storage(struct shell *sh)

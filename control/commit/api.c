@@ -104,7 +104,10 @@ struct wanted {
 static void take_range(struct wanted *t, struct http_text e, const char *type, const char *kind)
 {
 	struct http_text rest;
-	const unsigned by = is_type(e, type, &rest) ? 3 : is_type(e, kind, &rest) ? 2 : is_type(e, "*/*", &rest) ? 1 : 0;
+	const unsigned by = is_type(e, type, &rest)    ? 3
+	                    : is_type(e, kind, &rest)  ? 2
+	                    : is_type(e, "*/*", &rest) ? 1
+	                                               : 0;
 	if (by && by >= t->by)
 		*t = (struct wanted){by, !is_refused(rest)};
 }
@@ -208,7 +211,8 @@ static void put_statement(struct page_text *t, struct json_at *j, struct text li
 static void put_json_head(struct page_text *t)
 {
 	uint64_t hash;
-	(void)config_hash_now(&hash); /* config_head has waited for it, unless a commit came since; that breaks the answer */
+	/* config_head has waited for it, unless a commit came since; that breaks the answer */
+	(void)config_hash_now(&hash);
 	page_print(t, "{\"hash\":\"%016llx\",\"script\":", (ull)hash);
 	if (running.config.script.line)
 		page_json(t, running.config.script.name);
@@ -230,7 +234,8 @@ static bool part_json(struct page_walk *w, struct page_text *t)
 	if (t->broken)
 		return false;
 	struct config_cursor next = j.at;
-	const bool ends = j.at.part >= CONFIG_PART_SCRIPT || !config_print_next(&running.config, &next, add_lines, &lines) ||
+	const bool ends = j.at.part >= CONFIG_PART_SCRIPT ||
+	                  !config_print_next(&running.config, &next, add_lines, &lines) ||
 	                  next.part >= CONFIG_PART_SCRIPT;
 	struct text rest = {lines.text, lines.len}, line = {lines.text, 0};
 	bool there = false;
@@ -345,7 +350,8 @@ static unsigned refuse_lines(struct page_write *w, const struct config_wrong *wr
 	page_print(&w->reply, "{\"error\":\"%u lines are wrong\",\"errors\":[", wrong->count);
 	for (; i < wrong->count && i < CONFIG_WRONG_MAX && w->reply.out.used + ERRORS_ROOM < PAGE_REPLY_MAX; i++) {
 		page_print(&w->reply, "%s\n", i ? "," : "");
-		put_error(&w->reply, wrong->row[i].reason, wrong->row[i].word, wrong->row[i].line, line_at(wrong->row[i].line));
+		put_error(&w->reply, wrong->row[i].reason, wrong->row[i].word, wrong->row[i].line,
+		          line_at(wrong->row[i].line));
 	}
 	page_print(&w->reply, "],\"more\":%u}\n", wrong->count - i);
 	return 422;
@@ -408,7 +414,8 @@ static bool part_diff_head(struct page_walk *w, struct page_text *t)
 {
 	if (w->item)
 		return false;
-	page_print(t, "{\"changed\":true,\"effect\":\"%s\",\"diff\":[", change.effect == COMMIT_RESTART ? "restart" : "live");
+	page_print(t, "{\"changed\":true,\"effect\":\"%s\",\"diff\":[",
+	           change.effect == COMMIT_RESTART ? "restart" : "live");
 	return true;
 }
 
@@ -450,7 +457,8 @@ static bool decode(char *buf, size_t size, struct text t)
 	for (size_t i = 0; i < t.len; i++) {
 		int c = t.at[i] == '+' ? ' ' : t.at[i];
 		if (c == '%') {
-			const int high = i + 2 < t.len ? hex_digit(t.at[i + 1]) : -1, low = i + 2 < t.len ? hex_digit(t.at[i + 2]) : -1;
+			const int high = i + 2 < t.len ? hex_digit(t.at[i + 1]) : -1;
+			const int low = i + 2 < t.len ? hex_digit(t.at[i + 2]) : -1;
 			c = high < 0 || low < 0 ? -1 : high << 4 | low;
 			i += 2;
 		}
@@ -494,7 +502,8 @@ static const char *read_query(const char *query, bool rollback)
 		const struct text pair = {rest.at, text_find(rest, '&')};
 		const size_t skip = pair.len < rest.len ? pair.len + 1 : pair.len, equals = text_find(pair, '=');
 		const size_t value = equals < pair.len ? equals + 1 : pair.len;
-		why = read_parameter((struct text){pair.at, equals}, (struct text){pair.at + value, pair.len - value}, rollback);
+		why = read_parameter((struct text){pair.at, equals}, (struct text){pair.at + value, pair.len - value},
+		                     rollback);
 		rest = (struct text){rest.at + skip, rest.len - skip};
 	}
 	return why;
@@ -520,7 +529,8 @@ static unsigned read_type(struct page_write *w, bool *json)
 	*json = type.n && is_type(type, JSON, &rest);
 	if (!type.n || *json || is_type(type, "text/plain", &rest))
 		return 200;
-	fmt_format(w->fields, sizeof w->fields, "Accept: text/plain, application/json\r\nAccept-Patch: text/plain, application/json\r\n");
+	fmt_format(w->fields, sizeof w->fields,
+	           "Accept: text/plain, application/json\r\nAccept-Patch: text/plain, application/json\r\n");
 	return page_refuse(w, 415, "the content is text/plain or application/json");
 }
 
@@ -558,7 +568,8 @@ static unsigned begin(struct page_write *w, bool rollback)
 	if (why)
 		return page_refuse(w, 400, why);
 	if (r->method == HTTP_PUT && !match[0])
-		return page_refuse(w, 428, "a PUT replaces the whole configuration: send If-Match with the ETag of what it was "
+		return page_refuse(w, 428,
+		                   "a PUT replaces the whole configuration: send If-Match with the ETag of what it was "
 		                           "made from, or with * for whatever runs");
 	if (!rollback && w->bytes == 0)
 		return page_refuse(w, 400, "there is no content");
@@ -637,8 +648,11 @@ static unsigned enter_earlier(struct page_write *w)
 	struct text_error err;
 	struct record r;
 	const int e = commit_rollback(change.back);
-	if (e == E_NOENT && commit_record_find(change.back, &r) && r.config.len) /* from before the start, on the disk */
-		return commit_replace(r.config, &wrong, &err) == E_OK ? 200 : refuse_line(w, &err, err.line, text_of(""));
+	/* from before the start, on the disk */
+	if (e == E_NOENT && commit_record_find(change.back, &r) && r.config.len)
+		return commit_replace(r.config, &wrong, &err) == E_OK
+		               ? 200
+		               : refuse_line(w, &err, err.line, text_of(""));
 	if (e == E_NOENT)
 		return page_refuse(w, 422, "there is no configuration so many commits ago");
 	return e == E_OK ? 200 : page_refuse(w, 422, "the changes since then are more than a candidate holds");
@@ -666,7 +680,8 @@ static unsigned apply(struct page_write *w, uint64_t hash)
 	commit_comment(change.comment);
 	if (!commit_apply(change.effect, by, change.confirm_s * SECOND_NS))
 		return page_refuse(w, 409, "too much changes to be rolled back: commit it without confirm");
-	page_print(&w->reply, "{\"changed\":true,\"effect\":\"%s\",", change.effect == COMMIT_RESTART ? "restart" : "live");
+	page_print(&w->reply, "{\"changed\":true,\"effect\":\"%s\",",
+	           change.effect == COMMIT_RESTART ? "restart" : "live");
 	if (change.confirm_s)
 		page_print(&w->reply, "\"confirm_within_s\":%u,", change.confirm_s);
 	put_hash(w, hash);
@@ -771,7 +786,8 @@ static unsigned answer_saved(struct page_write *w)
 		return page_refuse(w, 503, saving.error == E_NOMEM ? "it is longer than the store has room for"
 		                           : s.why                ? s.why
 		                                                  : "the disk could not be written");
-	log_event(LOG_NOTICE, "CONFIG-STARTUP", "configuration: the startup configuration is written by %s, generation %llu",
+	log_event(LOG_NOTICE, "CONFIG-STARTUP",
+	          "configuration: the startup configuration is written by %s, generation %llu",
 	          users_who(who, w->user, w->from), (ull)s.generation);
 	page_print(&w->reply, "{\"written\":true,\"generation\":%llu}\n", (ull)s.generation);
 	return 200;
@@ -841,13 +857,16 @@ static const page_part parts_history[] = {part_history, NULL};
 #define BIT(method) (1u << (method))
 
 static const struct page pages[] = {
-	{.path = "/api/v1/config", .type = JSON, .fields = FIELDS, .choose = choose_form, .methods = BIT(HTTP_PUT) | BIT(HTTP_PATCH),
-	 .write = api_write, .take = api_take, .stop = api_stop, .bulk = true},
-	{.path = "/api/v1/config/rollback", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_rollback,
-	 .stop = api_stop},
-	{.path = "/api/v1/config/confirm", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_confirm},
+	{.path = "/api/v1/config", .type = JSON, .fields = FIELDS, .choose = choose_form,
+	 .methods = BIT(HTTP_PUT) | BIT(HTTP_PATCH), .write = api_write, .take = api_take, .stop = api_stop,
+	 .bulk = true},
+	{.path = "/api/v1/config/rollback", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST),
+	 .write = api_rollback, .stop = api_stop},
+	{.path = "/api/v1/config/confirm", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST),
+	 .write = api_confirm},
 	{.path = "/api/v1/config/save", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_save},
-	{.path = "/api/v1/config/candidate", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_DELETE), .write = api_discard},
+	{.path = "/api/v1/config/candidate", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_DELETE),
+	 .write = api_discard},
 	{.path = "/api/v1/config/history", .type = JSON, .fields = FIELDS, .parts = parts_history},
 };
 

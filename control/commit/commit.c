@@ -95,8 +95,8 @@ static bool take_memory(void)
 	       take(&commit.next, sizeof *commit.next);
 }
 
-/* Makes room for so many bytes of statements and half of CANDIDATE_TEXT_LEAST more. The old contents are lost. Private memory is never freed, so a new allocation is half as large
- * again as the configuration. */
+/* Makes room for so many bytes of statements and half of CANDIDATE_TEXT_LEAST more. The old contents are lost.
+ * Private memory is never freed, so a new allocation is half as large again as the configuration. */
 static bool take_texts(size_t bytes)
 {
 	struct candidate *c = &commit.candidate;
@@ -147,8 +147,9 @@ static bool take_bits(enum candidate_family f, uint32_t routes)
 static int begin(void)
 {
 	if (!take_bits(CANDIDATE_IP4, running.config.route_count) ||
-	    !take_bits(CANDIDATE_IP6, running.config.route6_count) || !take_texts(candidate_text_bytes(&running.config)) ||
-	    !take_rules(running.config.acl_rule_count) || !take_added(CANDIDATE_ROUTES_MAX, CANDIDATE_ROUTES_MAX))
+	    !take_bits(CANDIDATE_IP6, running.config.route6_count) ||
+	    !take_texts(candidate_text_bytes(&running.config)) || !take_rules(running.config.acl_rule_count) ||
+	    !take_added(CANDIDATE_ROUTES_MAX, CANDIDATE_ROUTES_MAX))
 		return E_NOMEM;
 	return candidate_reset(&commit.candidate, &running.config);
 }
@@ -264,7 +265,8 @@ static int take_next(struct text_error *err)
 		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
 	candidate_match(c, commit.next, commit.memory.scratch, added);
 	core_alive();
-	if (!take_added(u32_max(added[CANDIDATE_IP4], CANDIDATE_ROUTES_MAX), u32_max(added[CANDIDATE_IP6], CANDIDATE_ROUTES_MAX)))
+	if (!take_added(u32_max(added[CANDIDATE_IP4], CANDIDATE_ROUTES_MAX),
+	                u32_max(added[CANDIDATE_IP6], CANDIDATE_ROUTES_MAX)))
 		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
 	candidate_take(c, commit.next);
 	return E_OK;
@@ -633,7 +635,8 @@ static void roll_back(void)
 	if (commit_rollback(1) == E_OK)
 		effect = commit_check(&err);
 	if (effect == COMMIT_REFUSED) /* it was in force before, so only memory can be missing */
-		log_event(LOG_ERR, "CONFIG-ROLLBACK", "configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
+		log_event(LOG_ERR, "CONFIG-ROLLBACK", "configuration: the last commit cannot be rolled back: %s",
+		          NO_MEMORY);
 	else if (effect != COMMIT_NOTHING)
 		apply_back(effect);
 }

@@ -17,8 +17,8 @@
  * before it is committed again, and the candidate's changes are lost.
  *
  * A commit that needs no confirmation, or has it, survives a failure of the control program
- * (control/config/journal.h); the history of earlier configurations in memory does not. On a disk are the startup configuration
- * (startup.h) and a record of each commit (record.h).
+ * (control/config/journal.h); the history of earlier configurations in memory does not. On a disk are the startup
+ * configuration (startup.h) and a record of each commit (record.h).
  */
 #ifndef CONTROL_COMMIT_COMMIT_H
 #define CONTROL_COMMIT_COMMIT_H
@@ -89,7 +89,8 @@ void commit_confirm(const char *by);
 int commit_rollback(unsigned n);
 const struct history_version *commit_version(unsigned n);
 
-/* Makes the candidate what a whole configuration says. E_INVAL: *err says why, and the candidate is the running configuration. */
+/* Makes the candidate what a whole configuration says. E_INVAL: *err says why, and the candidate is the running
+ * configuration. */
 int commit_restore(struct text text, struct text_error *err);
 
 /* Called when a commit has become the running configuration, unless NULL. */

@@ -1,7 +1,8 @@
 /*
  * Reads the configuration of the boot, once, because commits may have changed it when the ports restart: the startup
- * configuration (startup.h), or the loader's. Checks any configuration, of the boot or a commit's, against the machine. A bad
- * one is not applied, and its errors are logged line by line; in place of a bad startup configuration the loader's is used.
+ * configuration (startup.h), or the loader's. Checks any configuration, of the boot or a commit's, against the
+ * machine. A bad one is not applied, and its errors are logged line by line; in place of a bad startup configuration
+ * the loader's is used.
  */
 #include "control/commit/commit.h"
 #include "control/management/plugin.h"
@@ -40,7 +41,8 @@ static int check_filters(const struct config_interface *i, enum core_app_number 
 			return text_fail(err, f->line, text_of(f->name), "the application %s does not filter packets",
 			                 core_app_word(app));
 		if (f->name[0] && direction == CONFIG_FILTER_IN_MAC && (app != CORE_APP_switch || config_is_svi(i)))
-			return text_fail(err, f->line, text_of(f->name), "only a port of the switch takes a list of MAC addresses");
+			return text_fail(err, f->line, text_of(f->name),
+			                 "only a port of the switch takes a list of MAC addresses");
 		if (f->name[0] && out && config_is_svi(i))
 			return text_fail(err, f->line, text_of(f->name),
 			                 "the machine's own packets, and no others, leave by this interface, and no "
@@ -93,7 +95,8 @@ static int check_switchport(const struct config *c, unsigned n, const char *name
 		                        core_app_word(app))
 		            : E_OK;
 	if (i->address_count || i->lender_line || i->dhcp_line)
-		return text_fail(err, i->address_count ? i->address[0].line : i->lender_line + i->dhcp_line, text_of(name),
+		return text_fail(err, i->address_count ? i->address[0].line : i->lender_line + i->dhcp_line,
+		                 text_of(name),
 		                 "a port of the switch has no address; give it to a VLAN, such as vlan1");
 	if (i->ipv6)
 		return text_fail(err, i->ipv6_line, text_of(name),
@@ -118,8 +121,8 @@ static int check_snoop(const struct config *c, enum core_app_number app, struct 
 {
 	for (unsigned f = 0; f < CONFIG_SNOOPS; f++)
 		if (c->snoop[f].line && app != CORE_APP_switch)
-			return text_fail(err, c->snoop[f].line, text_of("snooping"), "the application %s does not switch",
-			                 core_app_word(app));
+			return text_fail(err, c->snoop[f].line, text_of("snooping"),
+			                 "the application %s does not switch", core_app_word(app));
 	for (unsigned k = 0; k < c->mrouter_count; k++)
 		if (c->mrouter[k].port >= core_port_count())
 			return text_fail(err, c->mrouter[k].line, text_of("interface"), "this machine has %u port%s",
@@ -263,8 +266,11 @@ static void say_progress(uint32_t lines)
 static bool take_memory(struct text text, struct text other)
 {
 	struct config_memory *m = &running.memory;
-	const struct config_lines a = config_count_lines(text.at, text.len), b = config_count_lines(other.at, other.len);
-	const struct config_lines lines = {.ip = u32_max(a.ip, b.ip), .ipv6 = u32_max(a.ipv6, b.ipv6), .rules = u32_max(a.rules, b.rules)};
+	const struct config_lines a = config_count_lines(text.at, text.len);
+	const struct config_lines b = config_count_lines(other.at, other.len);
+	const struct config_lines lines = {.ip = u32_max(a.ip, b.ip),
+	                                   .ipv6 = u32_max(a.ipv6, b.ipv6),
+	                                   .rules = u32_max(a.rules, b.rules)};
 	*m = (struct config_memory){.route_max = u32_min(lines.ip + 1, ROUTES_MAX),
 	                            .route6_max = u32_min(lines.ipv6, ROUTES_MAX),
 	                            .acl_rule_max = u32_min(lines.rules, CONFIG_ACL_RULES_MAX),
@@ -324,7 +330,8 @@ static void read_startup(struct text stored)
 	if (running.applied || self.info->config_bytes == 0)
 		return;
 	report_lines();
-	log_event(LOG_ERR, "CONFIG-ERROR", "nothing of the startup configuration is applied, but that of the boot module");
+	log_event(LOG_ERR, "CONFIG-ERROR",
+	          "nothing of the startup configuration is applied, but that of the boot module");
 	from_store = false;
 }
 

@@ -1,6 +1,7 @@
 /*
- * See record.h. What the machine runs when commit_record_start() is called may be what the newest record says, if that commit was written
- * as the startup configuration too; or something else. Commits since then are counted from there.
+ * See record.h. What the machine runs when commit_record_start() is called may be what the newest record says, if
+ * that commit was written as the startup configuration too; or something else. Commits since then are counted from
+ * there.
  */
 #include "control/commit/record.h"
 
@@ -35,7 +36,8 @@ static struct text take_field(struct text *rest, const char *word)
 {
 	struct text line;
 	const size_t n = strlen(word);
-	if (!text_next_line(rest, &line) || line.len < n + 3 || memcmp(line.at, "! ", 2) != 0 || memcmp(line.at + 2, word, n) != 0)
+	if (!text_next_line(rest, &line) || line.len < n + 3 || memcmp(line.at, "! ", 2) != 0 ||
+	    memcmp(line.at + 2, word, n) != 0)
 		return (struct text){"", 0};
 	return (struct text){line.at + n + 3, line.len - n - 3};
 }

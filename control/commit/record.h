@@ -1,5 +1,6 @@
 /*
- * The record of commits in the store (control/storage/), which outlives the machine: of each commit a value "history/NUMBER",
+ * The record of commits in the store (control/storage/), which outlives the machine: of each commit a
+ * value "history/NUMBER",
  *
  *     ! commit NUMBER
  *     ! time 2026-11-29T21:44:05Z          or "unknown"

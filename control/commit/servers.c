@@ -27,10 +27,20 @@
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
-_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + SSH_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
+#define OTHER_PEERS 3 /* the reader of a capture, zebra, bfdd */
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + SSH_SESSIONS + OTHER_PEERS +
                STREAM_CLIENTS + TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
-enum server { SERVER_HTTP, SERVER_HTTPS, SERVER_CONSOLE, SERVER_SSH, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
+enum server {
+	SERVER_HTTP,
+	SERVER_HTTPS,
+	SERVER_CONSOLE,
+	SERVER_SSH,
+	SERVER_CAPTURE,
+	SERVER_ENGINE,
+	SERVER_BFD,
+	SERVERS
+};
 
 static const struct {
 	const char *name;
@@ -145,7 +155,8 @@ void servers_prepare(struct dp_state *v)
 		const uint16_t port = wanted(&running.config, s);
 		*port_of(v, s) = port && prepare(s) ? port : 0;
 		if (port && !*port_of(v, s))
-			log_event(LOG_ERR, "SYSTEM-MEMORY", "not enough memory for the %s server: there is none", server[s].name);
+			log_event(LOG_ERR, "SYSTEM-MEMORY", "not enough memory for the %s server: there is none",
+			          server[s].name);
 	}
 	if (v->https_port && !choose(&running.config))
 		v->https_port = 0;

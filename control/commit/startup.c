@@ -46,7 +46,8 @@ static const struct booted *choose(void)
 	size_t n = 0;
 	const bool any = storage_get(STARTUP_NAME, &data, &n) == E_OK;
 	if (any && !is_wanted())
-		log_event(LOG_NOTICE, "CONFIG", "configuration: the startup configuration is left aside, as the command line says");
+		log_event(LOG_NOTICE, "CONFIG",
+		          "configuration: the startup configuration is left aside, as the command line says");
 	if (!any || !is_wanted())
 		n = 0;
 	struct booted *b = core_persist_alloc(CORE_PERSIST_STARTUP, sizeof *b + n);

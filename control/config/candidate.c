@@ -266,7 +266,8 @@ static int enter_text(struct candidate *c, struct edit *e, struct text_error *er
 	e->out = (struct sink){c->draft, 0, c->text_max};
 	edit_text(e, (struct text){c->text, c->len});
 	if (e->no && !e->found) {
-		(void)text_fail(err, 1, e->entered, "there is no such statement%s", e->block.len > 0 ? " in this block" : "");
+		(void)text_fail(err, 1, e->entered, "there is no such statement%s",
+		                e->block.len > 0 ? " in this block" : "");
 		return E_NOENT;
 	}
 	if (e->out.len > e->out.size)

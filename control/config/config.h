@@ -305,7 +305,8 @@ struct config_access_list {
 	unsigned count; /* 0: nobody may connect */
 };
 
-/* A host by address or DNS name: one that HTTP requests may name, besides the machine's addresses and hostname, or a server. */
+/* A host by address or DNS name: one that HTTP requests may name, besides the machine's addresses and hostname, or
+ * a server. */
 struct config_http_host {
 	struct net_addr addr;             /* valid if `name` is empty */
 	uint32_t line;
@@ -682,8 +683,8 @@ struct config {
 	struct config_dhcp dhcp;
 	struct config_logging logging;
 	struct config_time time;
-	char trust[CONFIG_CERTIFICATE_SIZE]; /* a file of the boot module: authorities for TLS connections that the machine
-	                                      * opens; "": none */
+	/* a file of the boot module: authorities for TLS connections that the machine opens; "": none */
+	char trust[CONFIG_CERTIFICATE_SIZE];
 	uint32_t trust_line;
 	struct config_sflow sflow;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */

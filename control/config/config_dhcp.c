@@ -17,7 +17,8 @@ static int parse_option(struct parser *p, unsigned i, struct config_dhcp_client 
 		return config_parse_hostname(p, i + 1, d->hostname);
 	if (!words_is(&p->w, i, "distance"))
 		return words_end(&p->w, i);
-	const int error = words_u32(&p->w, i + 1, "the distance of the default route", 1, CONFIG_DISTANCE_MAX, &distance);
+	const int error = words_u32(&p->w, i + 1, "the distance of the default route", 1, CONFIG_DISTANCE_MAX,
+	                            &distance);
 	if (error == 0)
 		d->distance = distance;
 	return error;

@@ -113,7 +113,8 @@ int config_logging_host(struct parser *p, unsigned i)
 	if (h.pinned && strlen(h.host.name) > PINNED_NAME_MAX) /* with all its options the line would be too long */
 		return FAIL(p, i, "beside a fingerprint the name of a host has at most %d characters", PINNED_NAME_MAX);
 	for (unsigned k = 0; k < l->hosts; k++)
-		if (strcmp(l->host[k].host.name, h.host.name) == 0 && net_addr_equal(&l->host[k].host.addr, &h.host.addr))
+		if (strcmp(l->host[k].host.name, h.host.name) == 0 &&
+		    net_addr_equal(&l->host[k].host.addr, &h.host.addr))
 			return FAIL(p, i, "this host stands already at line %u", l->host[k].host.line);
 	if (l->hosts == CONFIG_LOG_HOSTS_MAX)
 		return FAIL(p, i, "too many syslog hosts; at most %d", CONFIG_LOG_HOSTS_MAX);
@@ -142,6 +143,7 @@ int config_check_logging(const struct config *c, struct text_error *err)
 	for (unsigned k = 0; k < l->hosts; k++)
 		if (l->host[k].tls && !l->host[k].pinned && !c->trust[0])
 			return text_fail(err, l->host[k].host.line, text_of("tls"),
-			                 "nothing is trusted; add the line \"trust certificate FILE\", or a fingerprint here");
+			                 "nothing is trusted; add the line \"trust certificate FILE\", or a "
+			                 "fingerprint here");
 	return 0;
 }

@@ -256,7 +256,9 @@ static int check_http(const struct config *c, struct text_error *err)
 		return text_fail(err, http->tls_line, text_of(port), "the HTTP server listens on this port");
 	if (http->port)
 		error = config_check_server(c, "http", http->port, http->line, err);
-	return error == 0 && http->tls_port ? config_check_server(c, "https", http->tls_port, http->tls_line, err) : error;
+	if (error != 0 || !http->tls_port)
+		return error;
+	return config_check_server(c, "https", http->tls_port, http->tls_line, err);
 }
 
 static int check_console(const struct config *c, struct text_error *err)

@@ -225,8 +225,9 @@ static void print_logging(const struct printer *p, const struct config_logging *
 		for (unsigned i = 0; h->pinned && i < SHA256_BYTES; i++)
 			fmt_format(pin + 2 * i, 3, "%02x", h->fingerprint[i]);
 		print_line(p, "logging host %s%s port %u level %s facility local%u%s%s",
-		           h->host.name[0] ? h->host.name : fmt_addr(addr, h->host.addr.w), h->tls ? " transport tls" : "", h->port,
-		           log_level_word((enum log_level)h->level), h->facility, h->pinned ? " fingerprint " : "", pin);
+		           h->host.name[0] ? h->host.name : fmt_addr(addr, h->host.addr.w),
+		           h->tls ? " transport tls" : "", h->port, log_level_word((enum log_level)h->level),
+		           h->facility, h->pinned ? " fingerprint " : "", pin);
 	}
 	if (l->source_line)
 		print_line(p, "logging source-interface %s", config_key_name(name, l->source));
@@ -255,7 +256,8 @@ static void print_sflow(const struct printer *p, const struct config_sflow *s)
 {
 	char addr[FMT_ADDR_MAX];
 	for (unsigned k = 0; k < s->collectors; k++)
-		print_line(p, "sflow collector %s port %u", fmt_addr(addr, s->collector[k].addr.w), s->collector[k].port);
+		print_line(p, "sflow collector %s port %u", fmt_addr(addr, s->collector[k].addr.w),
+		           s->collector[k].port);
 	if (s->rate)
 		print_line(p, "sflow sampling-rate %u", s->rate);
 	if (s->interval_s)
@@ -340,7 +342,8 @@ static void print_dhcp_interface(const struct printer *p, const struct config *c
 		if (r->interface == i->key)
 			print_line(p, " %s %s%s%s",
 			           net_addr_is_ip4(&r->server) ? "ip helper-address" : "ipv6 dhcp relay destination",
-			           fmt_addr(addr, r->server.w), named ? " " : "", named ? config_key_name(name, r->link) : "");
+			           fmt_addr(addr, r->server.w), named ? " " : "",
+			           named ? config_key_name(name, r->link) : "");
 	}
 }
 

@@ -42,7 +42,8 @@ static int parse_proto(struct parser *p, unsigned i, struct proto_word *out)
 			return 0;
 		}
 	if (text_parse_u32(p->w.word[i], 1, 255, &number) != 0)
-		return FAIL(p, i, "unknown protocol; expected ip, ipv6, tcp, udp, sctp, icmp, esp, gre or a number from "
+		return FAIL(p, i,
+		            "unknown protocol; expected ip, ipv6, tcp, udp, sctp, icmp, esp, gre or a number from "
 		                  "1 to 255");
 	*out = (struct proto_word){"", (uint8_t)number, (uint8_t)number, NIC_RULE_ALL};
 	return 0;
@@ -203,13 +204,14 @@ int config_check_steer(const struct config *c, struct text_error *err)
 		const int n = config_number(c, s->interface);
 		if (n < 0 || n >= CONFIG_PORTS_MAX)
 			return text_fail(err, s->line, text_of("steer"),
-			                 "cards steer what a port receives: give the rule to the port of this interface");
+			                 "cards steer what a port receives: give the rule to the port of this "
+			                 "interface");
 		if (i == 0 || s->interface != c->steer[i - 1].interface)
 			groups = 0;
 		groups += begins_group(c, i);
 		if (groups > CORE_RULE_GROUPS_MAX)
-			return text_fail(err, s->line, text_of("cores"), "the rules of a port name at most %d groups of cores",
-			                 CORE_RULE_GROUPS_MAX);
+			return text_fail(err, s->line, text_of("cores"),
+			                 "the rules of a port name at most %d groups of cores", CORE_RULE_GROUPS_MAX);
 	}
 	return 0;
 }

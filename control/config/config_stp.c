@@ -1,6 +1,6 @@
 /*
- * The statements of the spanning tree (apps/switch, net/stp): of the bridge, of a port, and of the recovery
- * from BPDU guard and from storm control. See docs/switch.md, "Spanning tree". net/stp/stp.h has ranges, steps and defaults
+ * The statements of the spanning tree (apps/switch, net/stp): of the bridge, of a port, and of the recovery from BPDU
+ * guard and from storm control. See docs/switch.md, "Spanning tree". net/stp/stp.h has ranges, steps and defaults
  * (IEEE 802.1D-2004, tables 17-1 to 17-3).
  */
 #include "control/config/config_parse.h"

@@ -147,7 +147,8 @@ int config_switch_storm_action(struct parser *p, unsigned i)
 	struct config_switchport *s = config_switchport_of(p, i);
 	if (s == NULL)
 		return E_INVAL;
-	return words_choice(&p->w, i, "shutdown", "drop", "unknown action; expected drop or shutdown", &s->storm_shutdown);
+	return words_choice(&p->w, i, "shutdown", "drop", "unknown action; expected drop or shutdown",
+	                    &s->storm_shutdown);
 }
 
 int config_switch_aging(struct parser *p, unsigned i)

@@ -22,7 +22,9 @@ static int parse_options(struct parser *p, unsigned i, struct config_ntp_server 
 {
 	int error = 0;
 	while (error == 0) {
-		bool *flag = words_is(&p->w, i, "prefer") ? &s->prefer : words_is(&p->w, i, "iburst") ? &s->iburst : NULL;
+		bool *flag = words_is(&p->w, i, "prefer")   ? &s->prefer
+		             : words_is(&p->w, i, "iburst") ? &s->iburst
+		                                            : NULL;
 		if (flag && !*flag) {
 			*flag = true;
 			i++;
@@ -35,13 +37,16 @@ static int parse_options(struct parser *p, unsigned i, struct config_ntp_server 
 		}
 	}
 	if (error == 0 && s->poll_min > s->poll_max)
-		return FAIL(p, i - 1, "the least poll interval, %u, is longer than the longest, %u", s->poll_min, s->poll_max);
+		return FAIL(p, i - 1, "the least poll interval, %u, is longer than the longest, %u", s->poll_min,
+		            s->poll_max);
 	return error != 0 ? error : words_end(&p->w, i);
 }
 
 static bool is_unicast(const struct net_addr *a)
 {
-	return net_addr_is_ip4(a) ? !ip4_dst_is_martian(net_addr_to_ip4(a)) && !ip4_is_multicast(net_addr_to_ip4(a)) : ip6_is_unicast(a);
+	if (!net_addr_is_ip4(a))
+		return ip6_is_unicast(a);
+	return !ip4_dst_is_martian(net_addr_to_ip4(a)) && !ip4_is_multicast(net_addr_to_ip4(a));
 }
 
 /* Word i: an address to which packets can be sent. */
@@ -50,7 +55,8 @@ static int check_unicast(struct parser *p, unsigned i, const struct net_addr *a)
 	if (!is_unicast(a))
 		return FAIL(p, i, "a server has a unicast address");
 	if (ip6_is_link_local(a))
-		return FAIL(p, i, "a server with a link-local address cannot be found: which link it is on is not said");
+		return FAIL(p, i,
+		            "a server with a link-local address cannot be found: which link it is on is not said");
 	return 0;
 }
 
@@ -68,7 +74,8 @@ int config_ntp_server(struct parser *p, unsigned i)
 	if ((error = parse_options(p, i + 1, &s)) != 0)
 		return error;
 	for (unsigned k = 0; k < t->servers; k++)
-		if (strcmp(t->server[k].host.name, s.host.name) == 0 && net_addr_equal(&t->server[k].host.addr, &s.host.addr))
+		if (strcmp(t->server[k].host.name, s.host.name) == 0 &&
+		    net_addr_equal(&t->server[k].host.addr, &s.host.addr))
 			return FAIL(p, i, "this server stands already at line %u", t->server[k].host.line);
 	if (t->servers == CONFIG_NTP_SERVERS_MAX)
 		return FAIL(p, i, "too many servers; at most %d", CONFIG_NTP_SERVERS_MAX);
@@ -116,7 +123,8 @@ int config_check_time(const struct config *c, struct text_error *err)
 	for (unsigned i = 0; i < c->time.servers; i++) {
 		const struct config_http_host *h = &c->time.server[i].host;
 		if (h->name[0] && c->time.name_servers == 0 && c->dhcp.clients == 0)
-			return text_fail(err, h->line, text_of(h->name), "a name needs a name server; add a line \"ip name-server "
+			return text_fail(err, h->line, text_of(h->name),
+			                 "a name needs a name server; add a line \"ip name-server "
 			                 "ADDRESS\"");
 	}
 	return 0;

@@ -145,7 +145,8 @@ void log_clear(void)
 
 uint64_t log_first_shown(void)
 {
-	const bool valid = is_open() && kept_log.ring->cleared == kept_log.ring->cleared_again && kept_log.ring->cleared <= kept_log.next;
+	const bool valid = is_open() && kept_log.ring->cleared == kept_log.ring->cleared_again &&
+	                   kept_log.ring->cleared <= kept_log.next;
 	return valid ? kept_log.ring->cleared : 0;
 }
 
@@ -208,7 +209,8 @@ static void tell_repeats(void)
 static void tell_suppressed(struct budget *b)
 {
 	char text[96];
-	fmt_format(text, sizeof text, "%llu messages of %s were too many, and are lost", (unsigned long long)b->suppressed,
+	fmt_format(text, sizeof text, "%llu messages of %s were too many, and are lost",
+	           (unsigned long long)b->suppressed,
 	           b == &kept_log.budget[FACILITIES] ? "several facilities" : b->facility);
 	b->suppressed = 0;
 	tell_repeats();
@@ -241,7 +243,8 @@ static void make_printable(char *text)
 /* Records a message. True: the console is to print it. */
 static bool take(enum log_level level, const char *facility, char *text)
 {
-	const int wanted = kept_log.levels.others > kept_log.levels.buffered ? kept_log.levels.others : kept_log.levels.buffered;
+	const int others = kept_log.levels.others, buffered = kept_log.levels.buffered;
+	const int wanted = others > buffered ? others : buffered;
 	struct budget *b = budget_of(facility);
 	if ((int)level > wanted && (int)level > kept_log.levels.console)
 		return false;

@@ -1,15 +1,16 @@
 /*
- * The event log: what happened on this machine, one line each, with severity and time. The console, `show logging`, syslog
- * hosts and the disk show the same messages.
+ * The event log: what happened on this machine, one line each, with severity and time. The console, `show logging`,
+ * syslog hosts and the disk show the same messages.
  *
- * The messages lie in a ring of LOG_RECORDS places, in memory that outlives the control program. A new message replaces the
- * oldest. Each reader has a position of its own (log_next), so a slow reader loses the oldest messages and nobody waits.
+ * The messages lie in a ring of LOG_RECORDS places, in memory that outlives the control program. A new message
+ * replaces the oldest. Each reader has a position of its own (log_next), so a slow reader loses the oldest messages
+ * and nobody waits.
  *
  * Two limits:
- * 1. A message that repeats the one before it is not recorded again. After LOG_REPEAT_NS, or before the next other message,
- *    a line says how often it was repeated. The console prints each of them.
- * 2. A facility may send LOG_BURST messages at once and LOG_PER_S a second. Others are lost, on the console too, and a line
- *    says how many.
+ * 1. A message that repeats the one before it is not recorded again. After LOG_REPEAT_NS, or before the next other
+ *    message, a line says how often it was repeated. The console prints each of them.
+ * 2. A facility may send LOG_BURST messages at once and LOG_PER_S a second. Others are lost, on the console too, and
+ *    a line says how many.
  *
  * For the control core. Messages of the runtime, and of data cores, come by control_hooks.event.
  */
@@ -29,9 +30,10 @@
 #define LOG_NONE (-1) /* of struct log_levels: no messages */
 
 /*
- * Records a message and prints it on the console. `facility` is a static word in capital letters, such as "LINK", followed
- * by "-" and a mnemonic if there are several kinds: "CONFIG-COMMIT". It is the MSGID of syslog: no blanks, shorter than
- * LOG_FACILITY. Control characters in the text become '?', because a part of it may come from a neighbour.
+ * Records a message and prints it on the console. `facility` is a static word in capital letters, such as "LINK",
+ * followed by "-" and a mnemonic if there are several kinds: "CONFIG-COMMIT". It is the MSGID of syslog: no blanks,
+ * shorter than LOG_FACILITY. Control characters in the text become '?', because a part of it may come from a
+ * neighbour.
  */
 void log_event(enum log_level level, const char *facility, const char *format, ...) PRINTF_LIKE(3, 4);
 
@@ -45,8 +47,8 @@ static inline bool log_is_due(uint64_t *said_tsc)
 	return true;
 }
 
-/* At each start of the control plane: takes memory, if no message has done so before. The console says if there is none;
- * messages then go to the console alone. */
+/* At each start of the control plane: takes memory, if no message has done so before. The console says if there is
+ * none; messages then go to the console alone. */
 void log_open(void);
 
 /* control_hooks.event: a line of the runtime. True: the console is to print it. */
@@ -70,9 +72,9 @@ struct log_record {
 	char text[LOG_TEXT];
 };
 
-/* The next kept message from number *at on; *at becomes the number behind it. *at 0: from the oldest on. The pointer is
- * valid until the next log_event. NULL: there is none. Messages that a reader has lost are *at before the call, less the
- * number found. */
+/* The next kept message from number *at on; *at becomes the number behind it. *at 0: from the oldest on. The
+ * pointer is valid until the next log_event. NULL: there is none. Messages that a reader has lost are *at before
+ * the call, less the number found. */
 const struct log_record *log_next(uint64_t *at);
 
 /* The number of the next message. */

@@ -191,9 +191,9 @@ static inline bool shell_has_more(const struct shell *sh)
 }
 
 /*
- * Called last in run(): the command takes the lines that follow, which are not shown and do not get into the history, such as a
- * key. take() gets each without its end; NULL: it had more than SHELL_LINE_MAX characters. The line is erased behind it. False:
- * that was the last; it may have called shell_set_busy(). Ctrl-C calls cancel instead.
+ * Called last in run(): the command takes the lines that follow, which are not shown and do not get into the history,
+ * such as a key. take() gets each without its end; NULL: it had more than SHELL_LINE_MAX characters. The line is
+ * erased behind it. False: that was the last; it may have called shell_set_busy(). Ctrl-C calls cancel instead.
  */
 void shell_take_lines(struct shell *sh, bool (*take)(struct shell *sh, const char *line, size_t n),
                       void (*cancel)(struct shell *sh));

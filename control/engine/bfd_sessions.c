@@ -57,7 +57,8 @@ static void log_change(const struct engine_bfd_session *e, bool was_up)
 	if (e->s.state == BFD_UP)
 		log_event(LOG_NOTICE, "BFD-UPDOWN", "bfd: session with %s is up", whom);
 	else if (was_up)
-		log_event(LOG_WARNING, "BFD-UPDOWN", "bfd: session with %s is down: %s", whom, bfd_diag_name(e->s.diag));
+		log_event(LOG_WARNING, "BFD-UPDOWN", "bfd: session with %s is down: %s", whom,
+		          bfd_diag_name(e->s.diag));
 }
 
 /* Notes what has changed for bfdd, for the figures and for the event log. */

@@ -222,7 +222,8 @@ static bool next_frame(unsigned *messages)
 		error = fpm_check(in, length, &at);
 	if (error) {
 		engine_stats.connection.malformed++;
-		log_event(LOG_ERR, "ENGINE", "routing engine: malformed frame, octet %u: %s", at, fpm_error_text(error));
+		log_event(LOG_ERR, "ENGINE", "routing engine: malformed frame, octet %u: %s", at,
+		          fpm_error_text(error));
 		engine_connection_abort(&zebra, fpm_error_text(error));
 		return false;
 	}

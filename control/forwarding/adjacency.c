@@ -104,8 +104,8 @@ bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, uns
 	unsigned n = core_data_count();
 	if (pair >= n)
 		pair = n ? ifp->port % n : 0;
-	/* A loopback has no link. On one that is down the frame would wait in the ring, and the port would restart to be rid of
-	 * it (runtime/restart.c). */
+	/* A loopback has no link. On one that is down the frame would wait in the ring, and the port would restart
+	 * to be rid of it (runtime/restart.c). */
 	if (dp_is_loopback(ifp) || !dp_link_is_up(dp_get(), interface))
 		return false;
 	if (dp_is_svi(ifp)) /* the data core finds the port */

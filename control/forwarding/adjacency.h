@@ -50,9 +50,10 @@ void adjacency_free(uint32_t nh);
 bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, unsigned len);
 
 /*
- * The same for a TCP packet of ours that the port's device segments (core_inject_whole), to the neighbour that is next hop
- * nh. Writes the Ethernet header in front of it. False: nothing was sent, and smaller frames may be: the neighbour is not
- * known, a segment does not fit into the link's MTU, the interface is a VLAN or the switch's, or there is no room.
+ * The same for a TCP packet of ours that the port's device segments (core_inject_whole), to the neighbour that is
+ * next hop nh. Writes the Ethernet header in front of it. False: nothing was sent, and smaller frames may be: the
+ * neighbour is not known, a segment does not fit into the link's MTU, the interface is a VLAN or the switch's, or
+ * there is no room.
  */
 bool adjacency_send_whole(uint32_t nh, const struct bufpool *pool, const struct pkt *p);
 

@@ -1,7 +1,7 @@
 /*
- * See leased.h. Data cores read an interface's addresses at any time, so they are written in this order: the address, the
- * number of addresses, `enabled`. While it goes, a packet may find the route and not the address, or the other way round:
- * it is then dropped or reaches the control core, which looks again.
+ * See leased.h. Data cores read an interface's addresses at any time, so they are written in this order: the address,
+ * the number of addresses, `enabled`. While it goes, a packet may find the route and not the address, or the other
+ * way round: it is then dropped or reaches the control core, which looks again.
  */
 #include "control/forwarding/leased.h"
 
@@ -71,7 +71,8 @@ static void set_route(uint32_t prefix, uint32_t plen)
 	_Static_assert(CONFIG_DHCP_CLIENTS_MAX <= RIB_ROUTES_MAX, "a lease has one route to a prefix");
 	for (const struct leased *at = leased; at < leased + ARRAY_LEN(leased); at++)
 		for (uint32_t i = 0; at->set && i < at->lease.routes; i++)
-			if (at->lease.route[i].prefix == prefix && at->lease.route[i].plen == plen && n < ARRAY_LEN(hop))
+			if (at->lease.route[i].prefix == prefix && at->lease.route[i].plen == plen &&
+			    n < ARRAY_LEN(hop))
 				hop[n++] = (struct rib_hop){.via = net_addr_ip4(at->lease.route[i].via),
 				                            .interface = RIB_ANY_INTERFACE,
 				                            .distance = (uint8_t)at->distance};

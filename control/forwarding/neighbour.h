@@ -46,8 +46,8 @@ struct net_addr neighbour_addr(uint32_t nh);
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair);
 
-/* The same for a TCP packet of ours that a device segments, of either version, as adjacency_send_whole: it does not wait.
- * False: it was not sent. */
+/* The same for a TCP packet of ours that a device segments, of either version, as adjacency_send_whole: it does
+ * not wait. False: it was not sent. */
 bool neighbour_output_whole(uint32_t nh, const struct bufpool *pool, const struct pkt *p);
 
 /* Takes memory for the table that this configuration needs, unless the present memory suffices; the

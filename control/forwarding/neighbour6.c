@@ -154,8 +154,8 @@ static void op_address_duplicate(void *ctx, unsigned interface, const struct net
 {
 	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
 	(void)ctx;
-	log_event(LOG_WARNING, "ND-CONFLICT", "%s: %s is in use by %s and is not used here", dp_name(dp_get(), interface),
-	          fmt_ip6(text, addr->w),
+	log_event(LOG_WARNING, "ND-CONFLICT", "%s: %s is in use by %s and is not used here",
+	          dp_name(dp_get(), interface), fmt_ip6(text, addr->w),
 	          mac ? fmt_mac(by, mac) : "another station");
 }
 

@@ -1,7 +1,7 @@
 /*
- * See steer_rules.h. A statement is one rule of the card, but `steer management` is a rule for each prefix whose packets
- * are for the router itself: the addresses of all its interfaces, link-local addresses and groups (RFC 4291 2.5.6, 2.7;
- * RFC 5771, 4). These follow the configuration: each commit sets all rules anew.
+ * See steer_rules.h. A statement is one rule of the card, but `steer management` is a rule for each prefix whose
+ * packets are for the router itself: the addresses of all its interfaces, link-local addresses and groups (RFC 4291
+ * 2.5.6, 2.7; RFC 5771, 4). These follow the configuration: each commit sets all rules anew.
  *
  * Deliberately missing: addresses by autoconfiguration. Applications that have such are not routers.
  */

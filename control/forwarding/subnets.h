@@ -7,8 +7,8 @@
 /* Sets them from running.config. A commit that changes them runs interfaces_start again. */
 void subnets_start(void);
 
-/* A subnet of an address that is not in the configuration; plen counts the bits of an IPv6 address. It overlaps no other
- * one. At most CONFIG_DHCP_CLIENTS_MAX at a time, until subnets_start. */
+/* A subnet of an address that is not in the configuration; plen counts the bits of an IPv6 address. It overlaps no
+ * other one. At most CONFIG_DHCP_CLIENTS_MAX at a time, until subnets_start. */
 void subnets_add(unsigned interface, const struct net_addr *addr, unsigned plen);
 void subnets_remove(unsigned interface, const struct net_addr *addr, unsigned plen);
 

@@ -193,7 +193,8 @@ bool programs_entry_read(const struct programs_map *m, struct text t, struct pro
 		if (text_is_word(word, text_of("key"))) {
 			has_key = programs_bytes_read(part, e->key, m->def.key_bytes);
 			if (!has_key)
-				return object_refuse(why, "the key has %u bytes: %u words of two hex digits behind `hex`",
+				return object_refuse(why,
+				                     "the key has %u bytes: %u words of two hex digits behind `hex`",
 				                     m->def.key_bytes, m->def.key_bytes);
 		} else if (text_is_word(word, text_of("value"))) {
 			if (!read_value(m, part, e, why))

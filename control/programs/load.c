@@ -110,8 +110,8 @@ static bool begin_program(struct bpf_reason *why)
 	if (!load.notes)
 		return object_refuse(why, "program %s: there is not enough memory to verify it", p->name);
 	const struct bpf_limits most = BPF_LIMITS_DEFAULT, limits = {PROGRAMS_STEPS, most.states};
-	load.verifier = bpf_verify_begin(p, load.from->maps, load.from->map_count, BPF_CONTEXT_XDP, 0, limits, load.rest,
-	                                 load.notes, &load.verdict);
+	load.verifier = bpf_verify_begin(p, load.from->maps, load.from->map_count, BPF_CONTEXT_XDP, 0, limits,
+	                                 load.rest, load.notes, &load.verdict);
 	load.stage = STAGE_VERIFY;
 	return load.verifier || object_refuse(why, "program %s: %s", p->name, load.verdict.why.text);
 }
@@ -155,8 +155,8 @@ static bool begin_compiling(struct bpf_reason *why)
 		load.maps[i] = load.o->maps[i].map;
 	load.env = (struct bpf_env){.maps = load.maps, .map_count = load.o->map_count, .helpers = helper_table(),
 	                            .helper_count = BPF_HELPERS};
-	load.compiler = bpf_compile_begin(source(), load.notes, &load.env, (uint64_t)(uintptr_t)at, load.out, room, memory,
-	                                  &load.code, why);
+	load.compiler = bpf_compile_begin(source(), load.notes, &load.env, (uint64_t)(uintptr_t)at, load.out, room,
+	                                  memory, &load.code, why);
 	return load.compiler != NULL;
 }
 
@@ -168,7 +168,8 @@ static bool place_code(struct bpf_reason *why)
 	p->where = core_region_alloc(REGION_CONTROL, p->insns * sizeof *p->where);
 	p->code = core_region_alloc(REGION_CODE, p->code_bytes);
 	load.stage = STAGE_WRITE;
-	return (p->where && p->code) || object_refuse(why, "program %s: there is not enough memory for its code", p->name);
+	return (p->where && p->code) ||
+	       object_refuse(why, "program %s: there is not enough memory for its code", p->name);
 }
 
 static bool write_code(struct bpf_reason *why)

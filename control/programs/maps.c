@@ -125,8 +125,9 @@ static bool make_new(struct programs_map *m, const struct bpf_map_def *def, stru
 		m->own_control = core_region_alloc(REGION_CONTROL, m->own_bytes);
 	if (!m->map || (m->shared_bytes && !m->shared) || (m->own_bytes && !m->own) ||
 	    (m->own && !(self.roles & CORE_DATA) && !m->own_control))
-		return object_refuse(why, "map %s: there is not enough memory for its %llu KiB", def->name,
-		                     (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
+		return object_refuse(
+			why, "map %s: there is not enough memory for its %llu KiB", def->name,
+			(unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
 	own_of(m, own);
 	core_random(key, sizeof key);
 	bpf_map_init(m->map, def, m->shared, own, cores, key);

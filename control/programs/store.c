@@ -273,8 +273,8 @@ int programs_delete(struct text name, struct bpf_reason *why)
 		const struct config_xdp *x = &running.config.xdp[i];
 		char port[CONFIG_IF_NAME_SIZE];
 		if (strcmp(x->object, o->name) == 0) {
-			object_refuse(why, "%s runs it: first remove `xdp %s` there", config_key_name(port, x->interface),
-			              o->name);
+			object_refuse(why, "%s runs it: first remove `xdp %s` there",
+			              config_key_name(port, x->interface), o->name);
 			return E_AGAIN;
 		}
 	}
@@ -314,7 +314,8 @@ static void find_left(void)
 	const struct programs_object *successor = NULL;
 	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++) {
 		if (now.object[k] && !resume(now.object[k], NULL)) {
-			log_event(LOG_ERR, "XDP", "xdp: an object that the previous control program has left is damaged and lost");
+			log_event(LOG_ERR, "XDP",
+			          "xdp: an object that the previous control program has left is damaged and lost");
 			now.object[k] = NULL;
 		}
 		if (now.object[k] && now.retired && strcmp(now.object[k]->name, now.retired->name) == 0)

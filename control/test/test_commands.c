@@ -144,7 +144,8 @@ static void crypto(struct shell *sh)
 	const bool started = crypto_start();
 	for (unsigned i = 0; started && crypto_known(i, &k); i++) {
 		wrong += !k.right;
-		shell_print(sh, "%-30s %8lu us  %s %s\n", k.name, (unsigned long)(k.ns / 1000), k.right ? "right" : "WRONG",
+		shell_print(sh, "%-30s %8lu us  %s %s\n", k.name, (unsigned long)(k.ns / 1000),
+		            k.right ? "right" : "WRONG",
 		            k.source);
 		core_alive();
 	}
@@ -177,7 +178,8 @@ static void roles(struct shell *sh)
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test crypto", NULL, "known answers and times of the cryptographic libraries", crypto},
-	{"test connect", "ADDRESS PORT [tls [NAME] [HEX]]", "opens a connection, and says by the event log what becomes of it", connect},
+	{"test connect", "ADDRESS PORT [tls [NAME] [HEX]]",
+	 "opens a connection, and says by the event log what becomes of it", connect},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
 	{"test dma", "ethN [region N|rings N|interrupt N]",
 	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},

@@ -1,6 +1,6 @@
 /*
- * `test connect ADDRESS PORT [tls [NAME] [HEX]]`: a connection of the machine's own, one at a time. It sends a line when it is
- * established. The event log has what happens: each piece that comes, and the end.
+ * `test connect ADDRESS PORT [tls [NAME] [HEX]]`: a connection of the machine's own, one at a time. It sends a line
+ * when it is established. The event log has what happens: each piece that comes, and the end.
  */
 #include "control/test/test_connect.h"
 
@@ -63,7 +63,8 @@ static bool read_peer(struct shell *sh, struct tls_peer *peer)
 
 void test_connect(struct shell *sh)
 {
-	static const struct stream_app app = {.connected = on_connected, .data = on_data, .fin = on_fin, .closed = on_closed};
+	static const struct stream_app app = {
+		.connected = on_connected, .data = on_data, .fin = on_fin, .closed = on_closed};
 	struct stream_target to = {.local = NET_ADDR_ANY};
 	struct tls_peer peer = {.pinned = false};
 	uint32_t port;

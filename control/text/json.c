@@ -53,7 +53,8 @@ static bool take_string(struct text *t, struct text *s, bool *plain)
 static bool take_word(struct text *t, struct text *s)
 {
 	size_t n = 0;
-	while (n < t->len && ((t->at[n] >= '0' && t->at[n] <= '9') || (text_lower(t->at[n]) >= 'a' && text_lower(t->at[n]) <= 'z') ||
+	while (n < t->len && ((t->at[n] >= '0' && t->at[n] <= '9') ||
+	                      (text_lower(t->at[n]) >= 'a' && text_lower(t->at[n]) <= 'z') ||
 	                      t->at[n] == '-' || t->at[n] == '+' || t->at[n] == '.'))
 		n++;
 	*s = (struct text){t->at, n};

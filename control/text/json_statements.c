@@ -22,7 +22,8 @@ static bool fail(struct reader *r, const char *why)
 
 static void skip_blanks(struct reader *r)
 {
-	while (r->at < r->n && (r->text[r->at] == ' ' || r->text[r->at] == '\t' || r->text[r->at] == '\n' || r->text[r->at] == '\r'))
+	while (r->at < r->n && (r->text[r->at] == ' ' || r->text[r->at] == '\t' || r->text[r->at] == '\n' ||
+	                        r->text[r->at] == '\r'))
 		r->at++;
 }
 
