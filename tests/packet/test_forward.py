@@ -244,17 +244,23 @@ def test_both_directions_at_once(m):
     m.expect(0, ether(ROUTER[0], A) / hop(back))
 
 
-def test_subnets_without_broadcast(make):
+@pytest.mark.parametrize("own, other", ((2, 3), (3, 2)))
+def test_subnets_without_broadcast(make, own, other):
     """RFC 3021: both addresses of a /31 are hosts."""
     m = make("""\
 interface eth0
  ip address 192.0.2.1/24
 interface eth1
- ip address 198.51.100.2/31
-""")
-    peer = Station(1, "198.51.100.3", B.mac)
-    ours = Station(1, "198.51.100.2", ROUTER[1].mac)
+ ip address 198.51.100.%d/31
+""" % own)
+    peer = Station(1, "198.51.100.%d" % other, B.mac)
+    ours = Station(1, "198.51.100.%d" % own, ROUTER[1].mac)
     m.learn(A)
+    packet = udp(A, peer)
+    m.send(0, ether(A, ROUTER[0]) / packet)  # to a broadcast address there would be no request
+    m.expect(1, arp_request(ours, peer.ip))
+    m.send(1, arp_reply(peer, ours))
+    m.expect(1, ether(ours, peer) / hop(packet))
     m.send(1, arp_request(peer, ours.ip))
     m.expect(1, arp_reply(ours, peer))
     m.route(udp(A, peer), dst=peer)

@@ -498,10 +498,11 @@ def test_a_neighbour_that_is_its_own_next_hop(make):
     assert port_to(m, packet) == [(1, B.mac)]
 
 
-def test_a_route_over_our_own_address(start):
+@pytest.mark.parametrize("plen", (65, 80))
+def test_a_route_over_our_own_address(start, plen):
     """IPv6: a route to a part of our subnet that covers an address of ours takes the others there,
     and not us: while it is there, whether it can be used or not."""
-    over = "ipv6 route 2001:db8:1::/80 " + C.ip6
+    over = "ipv6 route 2001:db8:1::/%d %s" % (plen, C.ip6)
     m = start("")
     ping, own = echo6(A, ROUTER[0]), "C 2001:db8:1::1/128"
     beside = udp6(B, "2001:db8:1::77")

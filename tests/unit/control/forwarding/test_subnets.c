@@ -97,11 +97,46 @@ static void all_and_none(void **state)
 	}
 }
 
+/* Subnets that come and go between those of the configuration. Only what was added is removed. */
+static void lent(void **state)
+{
+	const struct net_addr below = net_addr_ip4(IP4(10, 0, 2, 3)), above = net_addr_ip4(IP4(10, 9, 2, 3));
+	const struct net_addr own = net_addr_ip4(IP4(10, 5, 0, 1));
+	(void)state;
+	memset(&running, 0, sizeof running);
+	running.config.interfaces = 2;
+	running.config.interface[1].address[running.config.interface[1].address_count++] =
+		(struct config_address){.addr = IP4(10, 5, 0, 1), .plen = 16};
+	subnets_start();
+	subnets_add(0, &above, 96 + 24);
+	subnets_add(0, &below, 96 + 24);
+	const struct {
+		unsigned interface;
+		struct net_addr addr;
+		unsigned plen;
+		int below, own, above; /* interfaces afterwards */
+	} step[] = {
+		{1, below, 96 + 24, 0, 1, 0}, /* not this interface's */
+		{0, below, 96 + 16, 0, 1, 0}, /* of another length */
+		{0, net_addr_ip4(IP4(9, 0, 0, 1)), 96 + 24, 0, 1, 0}, /* before all */
+		{0, below, 96 + 24, E_NOENT, 1, 0},
+		{0, below, 96 + 24, E_NOENT, 1, 0}, /* twice */
+		{0, above, 96 + 24, E_NOENT, 1, E_NOENT},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(step); i++) {
+		subnets_remove(step[i].interface, &step[i].addr, step[i].plen);
+		assert_int_equal(subnet_interface(&below), step[i].below);
+		assert_int_equal(subnet_interface(&own), step[i].own);
+		assert_int_equal(subnet_interface(&above), step[i].above);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(against_the_oracle),
 		cmocka_unit_test(all_and_none),
+		cmocka_unit_test(lent),
 	};
 	return cmocka_run_group_tests_name("subnets", tests, NULL, NULL);
 }
