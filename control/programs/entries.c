@@ -201,6 +201,8 @@ bool programs_entry_read(const struct programs_map *m, struct text t, struct pro
 				return false;
 		} else if (text_is_word(word, text_of("cpu"))) {
 			uint32_t core;
+			if (!programs_map_per_core(m))
+				return object_refuse(why, "the cores share this map: it takes no cpu");
 			if (text_parse_u32(text_trim(part), 0, self.info->cores - 1, &core) != E_OK)
 				return object_refuse(why, "cpu is a number from 0 to %u", self.info->cores - 1);
 			e->core = core;

@@ -272,6 +272,7 @@ def test_maps_on_the_console(boot):
     assert m.console("xdp map five_tuple/blocked delete key " + hexes(key)) == ""
     assert "there is no such entry" in m.console("xdp map blocked delete key " + hexes(key))
     assert "the key has 16 bytes" in m.console("xdp map blocked set key 1 value 0")
+    assert m.console("xdp map blocked set key %s value 0 cpu 0" % hexes(key)) == "the cores share this map: it takes no cpu\n"
     assert "no object has such a map" in m.console("show xdp map nothing")
     m.counted()
     m.route(packet)
