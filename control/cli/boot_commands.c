@@ -156,9 +156,10 @@ void show_boot(struct shell *sh)
 		shell_print(sh, "%c      %-40s  ", image_letter(i), s.whole[i] ? s.image[i].build : "-");
 		put_state(sh, &s, i);
 	}
-	if (boot_disk_trial_ends() != UINT64_MAX)
+	const uint64_t now_ns = core_now_ns(), ends_ns = boot_disk_trial_ends();
+	if (ends_ns != UINT64_MAX)
 		shell_print(sh, "without `upgrade confirm` the machine restarts in %llu s\n",
-		            (ull)((boot_disk_trial_ends() - core_now_ns()) / SECOND_NS));
+		            (ull)(ends_ns > now_ns ? (ends_ns - now_ns) / SECOND_NS : 0));
 }
 
 const char *boot_words(char *to, size_t bytes)
