@@ -9,7 +9,7 @@
 #include "lib/number.h"
 
 /* What TCP's window lets bfdd send: octets are consumed for TCP only when no message waits. */
-#define IN_BYTES (TCP_CONTROL_SND_BUF + BFD_DPLANE_MAX)
+#define IN_BYTES (TCP_CONTROL_RCV_BUF + BFD_DPLANE_MAX)
 /* Two messages for each session, and answers. */
 #define OUT_BYTES 32768u
 #define RETRY_NS (3 * SECOND_NS) /* between attempts to connect, as bfdd itself */

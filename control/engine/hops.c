@@ -140,7 +140,7 @@ enum engine_refusal engine_hops(struct engine_hops *out, const struct fpm_hop *h
 		}
 		one.distance = engine_distance(protocol);
 		one.origin = (uint8_t)protocol;
-		add(out, weight, &one, hop[i].weight ? hop[i].weight : 1);
+		add(out, weight, &one, hop[i].weight);
 	}
 	set_weights(out, weight);
 	return out->hops ? ENGINE_REFUSED_NOT : why;
