@@ -156,6 +156,7 @@ def test_text(m, api):
     ("text/html", None), ("application/json;q=0", None), ("application/json; q=0.000", None),
     ("text/plain;q=0, */*", "application/json"), ("*/*, text/plain; q=0", "application/json"),
     ("text/*;q=0, */*;q=0.1", "application/json"), ("application/*;q=0, */*", "text/plain"),
+    ("text/plain;Q=0, */*", "application/json"),
     ("*/*;q=0, application/json", "application/json"), ("text/plain;q=0, text/*", None),
     ("text/plain;seq=0", "text/plain")])
 def test_negotiation(api, accept, form):

@@ -13,15 +13,18 @@ MSS = {False: 536, True: 1220}  # without the option (RFC 9293 3.7.1)
 
 
 class Reader(Client):
-    """A client at a station, behind a tag or not, over either family. seen: (payload bytes, what the device is to
-    cut, flags) of each segment with data."""
+    """A client at a station, behind a tag or not, over either family. mss: that it announces; None: none. seen:
+    (payload bytes, what the device is to cut, flags) of each segment with data."""
 
-    def __init__(self, m, station, six=False, **options):
+    def __init__(self, m, station, six=False, mss=None, **options):
         self.six, self.vid, self.seen = six, getattr(station, "vid", None), []
+        self.announced, self.mss = mss, mss or MSS[six]
         super().__init__(m, src=station, router=getattr(station, "router", None), **options)
 
     def segment(self, flags, data=b"", **fields):
         values = dict(sport=self.sport, dport=self.dport, seq=self.seq, ack=self.ack, flags=flags, window=65535)
+        if "S" in flags and self.announced:
+            values["options"] = [("MSS", self.announced)]
         values.update(fields)
         ip = IPv6(src=self.src.ip6, dst=self.router.ip6) if self.six else IP(src=self.src.ip, dst=self.router.ip)
         frame = ether(self.src, self.router) / ip / TCP(**values) / Raw(data)
@@ -47,7 +50,7 @@ class Reader(Client):
         assert self.six or again.chksum == packet.chksum
         if out.partial:
             assert out.partial == (14 + head, 16)
-            assert out.cut is None or out.cut == ("tso", MSS[self.six], 14 + head + 4 * packet[TCP].dataofs)
+            assert out.cut is None or out.cut == ("tso", self.mss, 14 + head + 4 * packet[TCP].dataofs)
         else:
             assert out.cut is None and again[TCP].chksum == sum_
         payload = bytes(packet[TCP].payload)
@@ -57,15 +60,19 @@ class Reader(Client):
         return packet[TCP]
 
 
-@pytest.fixture
-def m(make):
-    machine = make(CONFIG_VLAN + "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n", cuts=True)
+def boot(make, config):
+    machine = make(config + "http server\nhttp access 0.0.0.0/0\nhttp access ::/0\n", cuts=True)
     machine.learn(A, B)
     learn6(machine, A, B)
     learn_tagged(machine, C)
     learn6_tagged(machine, C)
     machine.counted()
     return machine
+
+
+@pytest.fixture
+def m(make):
+    return boot(make, CONFIG_VLAN)
 
 
 def metrics(text):
@@ -83,6 +90,16 @@ def test_a_device_cuts(m, six):
     assert len(cut) >= 2 and sum(cut) > 0.9 * len(content) and len(c.seen) < len(content) / MSS[six] / 4
     assert m.counters()["injected"] - before <= len(c.seen) + 5  # and some without data
     assert c.get("/healthz", host="[%s]" % ROUTER[0].ip6 if six else ROUTER[0].ip)[0] == 200
+
+
+@pytest.mark.parametrize("six", (False, True), ids=("IPv4", "IPv6"))
+def test_a_device_cuts_what_just_fits(make, six):
+    """Segments as long as the link's MTU."""
+    m = boot(make, CONFIG_VLAN.replace("interface eth0\n", "interface eth0\n mtu 1300\n"))
+    c = Reader(m, A, six, 1240 if six else 1260)
+    status, _, content = c.get("/metrics", host="[%s]" % ROUTER[0].ip6 if six else ROUTER[0].ip)
+    assert status == 200
+    assert sum(size for size, how, _ in c.seen if how) > 0.9 * len(content)
 
 
 @pytest.mark.parametrize("six", (False, True), ids=("IPv4", "IPv6"))
