@@ -165,6 +165,20 @@ def test_history_and_rollback_over_boots(disk, machines):
     assert len(m.console("show history").splitlines()) == 1 + 20
 
 
+def test_history_of_a_boot_with_the_newest_commit(disk, machines):
+    """It counts as 0, and the one before it as 1."""
+    m = machines(CONFIG, disk=disk)
+    for name in ("h1", "h2"):
+        commit(m, "hostname " + name, how="commit startup")
+    cut_off(m)
+    m = machines(None, disk=disk)
+    assert "hostname h2" in m.console("show running-config")
+    rows = [line.split() for line in m.console("show history").splitlines()[1:]]
+    assert [row[:2] for row in rows] == [["0", "2"], ["1", "1"]]
+    commit(m, "rollback 1")
+    assert "hostname h1" in m.console("show running-config")
+
+
 def test_a_program_that_restarts_finds_the_store(disk, machines):
     m = machines(CONFIG, disk=disk, lives=True)
     m.settle()
