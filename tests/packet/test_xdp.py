@@ -171,6 +171,7 @@ def test_redirect_map(boot):
     m.expect_counters(drop_xdp_redirect=1)
     m.link(1, True)
     assert "no interface has the ifindex 99" in m.console("xdp map ports set key 0 value 99")
+    assert "the key has 4 bytes" in m.console("xdp map ports set key 0x100000000 value 2")
     assert m.console("xdp map ports delete key 0") == ""
     m.take_all(1)
 
