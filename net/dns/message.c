@@ -91,7 +91,7 @@ static bool take_name(struct reader *r, char to[DNS_NAME_MAX])
 		at++;
 		if (c == 0)
 			break;
-		if (n + c + 1 >= DNS_NAME_MAX)
+		if (n + c + 1 > DNS_NAME_MAX) /* with the dot behind each label, the last of which becomes the NUL */
 			return false;
 		for (unsigned i = 0; i < c; i++)
 			to[n++] = is_label_char((char)r->data[at + i]) ? (char)r->data[at + i] : '?';

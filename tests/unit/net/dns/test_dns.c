@@ -102,6 +102,27 @@ static void questions(void **state)
 	assert_int_equal(dns_question(out, 1, name, DNS_A), 0);
 }
 
+/* An answer about the longest name, of 253 characters, is read; a name of 254 is malformed. */
+static void longest_name(void **state)
+{
+	(void)state;
+	struct dns_answer a;
+	char name[300] = "";
+	for (unsigned i = 0; i < 4; i++) {
+		memset(name + 64 * i, 'a', 63);
+		name[64 * i + 63] = '.';
+	}
+	for (unsigned n = 252; n <= 254; n++) {
+		name[n] = 0;
+		begin(GOOD, 1, name, DNS_A);
+		POINTER(12);
+		record(1, 60, "\xc0\0\2\xa", 4);
+		assert_int_equal(read_as(name, DNS_A, &a), n < 254 ? CNT_NONE : CNT_drop_dns_malformed);
+		assert_int_equal(a.addresses, n < 254);
+		name[n] = 'a';
+	}
+}
+
 static void addresses(void **state)
 {
 	(void)state;
@@ -273,8 +294,9 @@ static void malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(questions), cmocka_unit_test(addresses), cmocka_unit_test(results),
-		cmocka_unit_test(not_ours),  cmocka_unit_test(aliases),   cmocka_unit_test(malformed),
+		cmocka_unit_test(questions), cmocka_unit_test(longest_name), cmocka_unit_test(addresses),
+		cmocka_unit_test(results),   cmocka_unit_test(not_ours),     cmocka_unit_test(aliases),
+		cmocka_unit_test(malformed),
 	};
 	return cmocka_run_group_tests_name("dns", tests, NULL, NULL);
 }
