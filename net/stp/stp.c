@@ -187,6 +187,9 @@ int stp_set_params(struct stp *b, const struct stp_params *params, uint64_t now_
 	if (stp_params_wrong(params))
 		return E_INVAL;
 	const bool restart = params->version != b->params.version;
+	if (params->tx_hold != b->params.tx_hold)
+		FOR_EACH_PORT(b, p)
+			p->txCount = 0; /* 17.14 */
 	b->now_ns = now_ns;
 	b->params = *params;
 	bridge_derive(b);

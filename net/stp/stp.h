@@ -38,7 +38,8 @@
  * 3. ops->state reports the state discarding at the start, and then each change once, in order. A BPDU
  *    that promises that other ports discard (the Agreement flag) is sent after ops->state has returned
  *    for all of them.
- * 4. After `tx_hold` BPDUs without a pause, no more than one a second leaves a port (txCount, 17.19.44).
+ * 4. After `tx_hold` BPDUs without a pause, no more than one a second leaves a port (txCount, 17.19.44),
+ *    except when the hold count is changed.
  *
  * What the standard guarantees, and tests/unit/net/stp/test_stp_net.c checks
  * - When links stop changing and BPDUs arrive, the ports that forward become a tree that spans each
@@ -260,7 +261,8 @@ int stp_init(struct stp *b, const struct stp_params *params, const uint8_t *addr
  * stp_port_link and so on. */
 void stp_resume(struct stp *b, const struct stp_ops *ops, void *ctx);
 
-/* Changes the parameters of the bridge. Another version restarts all machines. E_INVAL. */
+/* Changes the parameters of the bridge. Another version restarts all machines, and another hold count clears
+ * txCount (17.14). E_INVAL: as stp_params_wrong says; nothing has changed. */
 int stp_set_params(struct stp *b, const struct stp_params *params, uint64_t now_ns);
 
 /* Changes the parameters of a port. BPDU guard taken away also recovers the port. E_INVAL. */

@@ -241,6 +241,34 @@ static void test_hold_count(void **state)
 	assert_true(seen.last[0].agreement);
 }
 
+/* 17.14: a changed hold count clears txCount. Otherwise a port that has just sent much would be silent for
+ * seconds, and its neighbours would take it for gone. */
+static void test_changed_hold_count(void **state)
+{
+	(void)state;
+	struct stp_params p = STP_PARAMS_DEFAULT;
+	p.tx_hold = 10;
+	begin_with(&p);
+	link_up(0);
+	struct stp_bpdu better = from(BETTER, STP_BPDU_RST);
+	better.proposal = true;
+	for (unsigned i = 0; i < 20; i++) {
+		better.priority.RootPathCost = 100 - i;
+		hear(0, &better);
+	}
+	assert_int_equal(seen.sent[0], 10);
+	p.tx_hold = 1;
+	assert_int_equal(stp_set_params(&bridge, &p, now), E_OK);
+	assert_int_equal(seen.sent[0], 11); /* the answer to the last proposal has waited */
+	better.priority.RootPathCost = 70;
+	hear(0, &better);
+	assert_int_equal(seen.sent[0], 11);
+	assert_int_equal(stp_set_params(&bridge, &p, now), E_OK); /* nothing changes */
+	assert_int_equal(seen.sent[0], 11);
+	pass(SECOND);
+	assert_int_equal(seen.sent[0], 12);
+}
+
 /* --- receiving --- */
 
 /* What a neighbour sends that has us as its way to the root, and agrees. */
@@ -720,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_begins_discarding_and_idle),
 		cmocka_unit_test(test_proposes_then_hellos),
 		cmocka_unit_test(test_hold_count),
+		cmocka_unit_test(test_changed_hold_count),
 		cmocka_unit_test(test_agreement_is_sent_after_the_others_discard),
 		cmocka_unit_test(test_agreed_port_goes_on),
 		cmocka_unit_test(test_forwarding_counts_as_agreed),
