@@ -1,5 +1,5 @@
-/* The web application: the hooks of struct app. Files over HTTP/1.1 (serve.h) at our own addresses; nothing is forwarded
- * (dataplane/host.h). */
+/* The web application: the hooks of struct app. Files over HTTP/1.1 (serve.h) at our own addresses; nothing is
+ * forwarded (dataplane/host.h). */
 #include "apps/web/web.h"
 
 #include "apps/web/log.h"
@@ -14,6 +14,7 @@
 #include "lib/number.h"
 
 static size_t slots_bytes;
+static bool serves; /* else there was no memory for TCP, or for what the control core publishes */
 
 static size_t data_bytes(size_t room)
 {
@@ -28,7 +29,8 @@ static void data_start(void)
 	size_t bytes;
 	host_start(NULL);
 	log_start(w, true);
-	if (!tcp_data || !w)
+	serves = tcp_data && w;
+	if (!serves)
 		return;
 	void *conns = tcp_data_own(&connections);
 	uint8_t *end = (uint8_t *)core_data_memory(&bytes) + bytes;
@@ -41,14 +43,14 @@ static void data_tables(void)
 	const struct web_published *w = dp_get()->plugin_data;
 	host_tables();
 	log_start(w, false);
-	if (tcp_data)
+	if (serves)
 		serve_sites(w);
 }
 
 static uint64_t data_timer(void)
 {
 	uint64_t due = tcp_data_timer();
-	if (!tcp_data)
+	if (!serves)
 		return due;
 	if (unlikely(serve_expire()))
 		due = tcp_data_timer();

@@ -385,6 +385,16 @@ def test_peer_that_does_not_read(web):
     assert Client(web, sport=43000).open().is_open()
 
 
+def test_no_memory_for_what_is_published(make):
+    """The data cores serve nothing, and go on. The data-plane state alone fits into so much memory."""
+    m = make(module(), memory=1252, boot=False)
+    m.time(10 * SECOND)
+    assert "not enough memory for the tables" in m.text
+    m.send(0, arp_request(A, ROUTER[0].ip))
+    m.expect_counters(drop_port_down=1)
+    assert m.console("show web") == "not enough memory\n"
+
+
 def test_no_site(make):
     m = make(WEB)
     assert "no site was given: all requests are answered by 503" in m.text
