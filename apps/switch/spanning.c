@@ -305,7 +305,7 @@ void spanning_changed(void)
 	(void)stp_set_params(&spanning.bridge, &running.config.stp.bridge, core_now_ns());
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		set_port(p);
-		if (running.config.interface[p].shutdown) /* ends BPDU guard */
+		if (config_logical_shut(&running.config, p)) /* ends BPDU guard */
 			stp_port_recover(&spanning.bridge, p, core_now_ns());
 	}
 	settle();

@@ -475,6 +475,25 @@ def test_guard_taken_away(running):
     silence(m)
 
 
+def test_guard_of_a_port_channel(switch):
+    """`shutdown` of the port channel ends it, and not that of a member."""
+    m = switch("interface port-channel1\n spanning-tree portfast\n spanning-tree bpduguard enable\n"
+               "interface eth0\n channel-group 1 mode on\ninterface eth1\n channel-group 1 mode on\n", ports=2)
+    m.time(4 * SECOND)
+    silence(m)
+    m.send(0, bpdu())
+    m.expect_counters(drop_stp_guard=1)
+    assert tree(m)["port-channel1"] == ("disabled", "discarding", "BPDU guard")
+    for block, last in (("interface eth0", ("disabled", "discarding", "BPDU guard")),
+                        ("interface port-channel1", ("designated", "forwarding", "edge"))):
+        commit(m, block, "shutdown")
+        m.time(SECOND)
+        commit(m, block, "no shutdown")
+        m.time(2 * SECOND)
+        assert tree(m)["port-channel1"] == last
+        silence(m)
+
+
 def test_guard_alone_on_the_machine_recovers(switch):
     """No port is enabled, so the protocol has no ticks; the recovery has its own deadline."""
     m = switch(GUARD + "errdisable recovery cause bpduguard\nerrdisable recovery interval 30\n", ports=1)
