@@ -190,6 +190,21 @@ static void test_the_next_program(void **state)
 	expect_disabled(0);
 }
 
+/* What was dropped until the moment of the recovery is no new storm: those frames were on their way. */
+static void test_drops_before_the_recovery(void **state)
+{
+	(void)state;
+	running.config.stp.storm_recovers = true;
+	storm(0);
+	now_ns = errdisable_recovery_ns(0);
+	dropped[0][CNT_drop_switch_storm_broadcast] += 3;
+	(void)errdisable_timer();
+	expect_disabled(0);
+	assert_int_equal(logs, 2);
+	storm(0);
+	expect_disabled(1);
+}
+
 /* The next program's configuration has no action, or shuts the port down. */
 static void test_the_next_program_has_another_configuration(void **state)
 {
@@ -268,6 +283,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_time_of_a_look, reset),
 		cmocka_unit_test_setup(test_nothing_to_do_without_the_action, reset),
 		cmocka_unit_test_setup(test_the_next_program, reset),
+		cmocka_unit_test_setup(test_drops_before_the_recovery, reset),
 		cmocka_unit_test_setup(test_the_next_program_has_another_configuration, reset),
 		cmocka_unit_test_setup(test_damaged_memory, reset),
 		cmocka_unit_test_setup(test_no_memory, reset),

@@ -31,6 +31,25 @@ static void escapes(void **state)
 	           "1099511627776 \"http://x/\" \"a\"");
 }
 
+/* A text is cut behind its last whole escape: at 512 characters of the line, 256 of the others. */
+static void long_texts(void **state)
+{
+	(void)state;
+	struct log_entry e = good;
+	char want[2048], line[600] = "x", field[300] = "x";
+	memset(e.line, 1, sizeof e.line);
+	memset(e.referer, 1, sizeof e.referer);
+	memset(e.agent, 1, sizeof e.agent);
+	e.line[0] = e.referer[0] = e.agent[0] = 'x';
+	for (unsigned i = 0; i < 127; i++)
+		strcat(line, "\\x01");
+	for (unsigned i = 0; i < 63; i++)
+		strcat(field, "\\x01");
+	snprintf(want, sizeof want, "192.0.2.2 - - [06/Nov/1994:08:49:37 +0000] \"%s\" 200 1099511627776 \"%s\" \"%s\"", line,
+	         field, field);
+	expect(&e, want);
+}
+
 /* Entries of any bytes, texts without an end: the line ends within its bounds and has its three texts. */
 static void any_bytes(void **state)
 {
@@ -61,6 +80,7 @@ static void any_bytes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(escapes), cmocka_unit_test(any_bytes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(escapes),
+	                                   cmocka_unit_test(long_texts), cmocka_unit_test(any_bytes)};
 	return cmocka_run_group_tests_name("web_log", tests, NULL, NULL);
 }

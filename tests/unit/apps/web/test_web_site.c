@@ -233,6 +233,7 @@ static void symbolic_links(void **state)
 	put_type('2', "chain", NULL, 0, "d/e/far2");
 	put_type('1', "d/hard", NULL, 0, "current.html"); /* of the link: from here it leads to d/v3.html */
 	put("d/v3.html", "other", 5, NULL);
+	put_type('2', "d/v3.html.gz", NULL, 0, "none"); /* a coding that leads nowhere is none */
 	put_type('2', "slash", NULL, 0, "v3.html/x");
 	put_type('2', "absolute", NULL, 0, "/v3.html");
 	put_type('2', "by-absolute", NULL, 0, "absolute");
@@ -255,9 +256,11 @@ static void symbolic_links(void **state)
 	assert_ptr_equal(&s->file[current->coded[HTTP_GZIP]], file_of(s, "/current.html.gz"));
 	assert_ptr_equal(&s->file[v3->coded[HTTP_GZIP]], file_of(s, "/v3.html.gz"));
 	assert_int_equal(file_of(s, "/chain")->coded[HTTP_GZIP], SITE_NONE);
+	assert_int_equal(file_of(s, "/d/v3.html")->coded[HTTP_GZIP], SITE_NONE);
 	assert_int_equal(s->served, 9);
 	static const char *const left_out[] = {
-		"/d/e/far: symbolic link to nothing in the archive", "/slash: symbolic link to nothing in the archive",
+		"/d/e/far: symbolic link to nothing in the archive", "/d/v3.html.gz: symbolic link to nothing in the archive",
+		"/slash: symbolic link to nothing in the archive",
 		"/absolute: symbolic link to an absolute path", "/by-absolute: symbolic link to an absolute path",
 		"/d/out: symbolic link that leads out of the archive", "/nothing: symbolic link to nothing in the archive",
 		"/circle: symbolic links in a circle, or too many of them", "/circle2: symbolic links in a circle, or too many of them",

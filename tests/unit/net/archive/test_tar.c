@@ -109,7 +109,9 @@ static void ustar(void **state)
 	put_link('1', "hard", "./index.html");
 	put_link('2', "sym", "../x");
 	put('3', "null", NULL, 0);
-	put('6', "pipe", NULL, 0);
+	uint8_t *pipe = put('6', "pipe", NULL, 0);
+	snprintf((char *)pipe + 124, 12, "%011o", 3 * TAR_BLOCK); /* no content follows, whatever its size says */
+	put_checksum(pipe);
 	put('A', "vendor", "xyz", 3);
 	put('0', "empty", NULL, 0);
 	put_end();

@@ -302,6 +302,27 @@ static void test_poll_on_up(void **state)
 	assert_false(next_packet(&s, &now).flags & BFD_POLL);
 }
 
+/* Down during a poll sequence, then Up: an F that comes before the first P of the new sequence does not end it. */
+static void test_poll_after_a_poll_cut_short(void **state)
+{
+	(void)state;
+	struct bfd_session s;
+	unsigned changed;
+	uint64_t now;
+	bring(&s, BFD_UP); /* P has been sent */
+	assert_true(bfd_session_polls(&s));
+	for (unsigned i = 0; i < 3; i++) {
+		const struct bfd_packet p = from_peer((enum bfd_state[]){BFD_DOWN, BFD_DOWN, BFD_INIT}[i]);
+		bfd_session_receive(&s, &p, MS, &changed);
+	}
+	assert_int_equal(s.state, BFD_UP);
+	answer(&s, MS);
+	assert_true(bfd_session_polls(&s));
+	assert_true(next_packet(&s, &now).flags & BFD_POLL);
+	answer(&s, now);
+	assert_false(bfd_session_polls(&s));
+}
+
 /* Up, its first poll answered. */
 static void settled(struct bfd_session *s, uint64_t *now)
 {
@@ -607,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_contents),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_poll_on_up),
+		cmocka_unit_test(test_poll_after_a_poll_cut_short),
 		cmocka_unit_test(test_slower_waits_for_the_final),
 		cmocka_unit_test(test_faster_is_at_once),
 		cmocka_unit_test(test_shorter_detection_waits),

@@ -43,6 +43,12 @@ static void framing(void **state)
 		assert_int_equal(fpm_frame(header, 4, &n), FPM_ERR_FRAME_LENGTH);
 		assert_int_equal(n, 0);
 	}
+	/* the shortest frame: a message without payload */
+	static const uint8_t shortest[20] = {1, 1, 0, 20, 16, 0, 0, 0, 1};
+	assert_int_equal(fpm_frame(shortest, sizeof shortest, &n), FPM_OK);
+	assert_int_equal(n, sizeof shortest);
+	assert_int_equal(read_octets(shortest, sizeof shortest), FPM_OK);
+	assert_true(messages == 1 && m[0].kind == FPM_SKIPPED && m[0].skip == FPM_SKIP_CONTROL);
 	assert_int_equal(fpm_frame((const uint8_t *)"\1\1\xff\xff", 4, &n), FPM_OK);
 	assert_int_equal(n, 0);
 	assert_int_equal(fpm_check(f.data, 19, NULL), FPM_ERR_FRAME_LENGTH);
@@ -381,6 +387,9 @@ static void groups(void **state)
 	assert_int_equal(nh->member[0].weight, 1);
 	assert_int_equal(nh->member[1].id, 258);
 	assert_int_equal(nh->member[1].weight, 511);
+	frame_attr(&f, NHA_BLACKHOLE, NULL, 0); /* of no effect beside NHA_GROUP */
+	reads(1);
+	assert_true(nh->members == 2 && !nh->blackhole);
 
 	struct nexthop_grp many[FPM_HOPS_MAX + 1] = {{0}};
 	for (unsigned i = 0; i <= FPM_HOPS_MAX; i++)
@@ -449,7 +458,7 @@ static void acknowledgements(void **state)
 	frame_route(&f, RTM_NEWROUTE, &dst, 16);
 	frame_u32(&f, RTA_NH_ID, 5);
 	raw16_store(f.data + f.message + 6, NLM_F_REPLACE); /* without NLM_F_REQUEST */
-	frame_rtmsg(&f)->rtm_flags = 0x4000 | RTNH_F_ONLINK;
+	frame_rtmsg(&f)->rtm_flags = 0x4000 | 0x8000 | RTNH_F_ONLINK; /* RTM_F_OFFLOAD, RTM_F_TRAP: of before */
 	reads(2);
 	assert_false(fpm_ack_wanted(&m[0]));
 	assert_true(fpm_ack_wanted(&m[1]));

@@ -375,6 +375,17 @@ static void test_moved(void **state)
 	assert_int_equal(distributing(0), 8);
 	assert_int_equal(status(0, 0).partner.port, 0); /* forgotten */
 	assert_int_equal(status(0, 3).partner.port, 1);
+	/* what is known of another port of that partner stays */
+	begin();
+	pair(2, LACP_ACTIVE, LACP_ACTIVE);
+	pass(3 * SECOND);
+	pull(0, 0);
+	pull(0, 1);
+	configure(0, 3, 1, LACP_ACTIVE, true);
+	cable(0, 3, 1, 0);
+	pass(5 * SECOND);
+	assert_int_equal(status(0, 0).partner.port, 0);
+	assert_int_equal(status(0, 1).partner.port, 2);
 }
 
 static void duplex_set(unsigned port, bool full)

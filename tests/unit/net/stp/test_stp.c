@@ -20,7 +20,7 @@ static struct stp bridge;
 static uint64_t now;
 static struct {
 	enum stp_state state[PORTS];
-	unsigned states[PORTS], flushed[PORTS], sent[PORTS], guarded[PORTS];
+	unsigned states[PORTS], flushed[PORTS], sent[PORTS], acks[PORTS], guarded[PORTS];
 	unsigned serial, changed[PORTS]; /* the order of changes of state */
 	struct stp_bpdu last[PORTS]; /* sent */
 } seen;
@@ -30,6 +30,7 @@ static void on_send(void *ctx, unsigned port, const uint8_t *frame)
 	(void)ctx;
 	seen.sent[port]++;
 	assert_int_equal(stp_bpdu_read(frame, STP_FRAME_LEN, 0, 0, &seen.last[port]), CNT_NONE);
+	seen.acks[port] += seen.last[port].tcAck;
 }
 
 static void on_state(void *ctx, unsigned port, enum stp_state state)
@@ -464,8 +465,14 @@ static void test_information_ends_after_three_hellos(void **state)
 	pass(SECOND + MS);
 	assert_int_equal(status(0).role, STP_ROLE_DESIGNATED);
 	assert_int_equal(bridge.rootPort, -1);
-	/* information that is too old lives no moment, and is still answered */
+	/* 17.21.23: it lives if its age, one second more, does not exceed max age */
 	struct stp_bpdu old = from(BETTER, STP_BPDU_RST);
+	old.times.MessageAge = 19 * 256;
+	hear(0, &old);
+	assert_int_equal(status(0).role, STP_ROLE_ROOT);
+	pass(6 * SECOND + MS);
+	assert_int_equal(status(0).role, STP_ROLE_DESIGNATED);
+	/* information that is too old lives no moment, and is still answered */
 	old.times.MessageAge = 20 * 256;
 	assert_int_equal(hear(0, &old), CNT_delivered_stp);
 	assert_int_equal(status(0).role, STP_ROLE_DESIGNATED);
@@ -501,6 +508,66 @@ static void test_hostile_times(void **state)
 	}
 	pass(SECOND);
 	assert_int_equal(seen.state[1], STP_FORWARDING);
+	/* a hello time of 255 s counts as 10 s: the information lives for 30 s */
+	b.times = (struct stp_times){.MaxAge = 20 * 256, .HelloTime = 0xffff, .ForwardDelay = 15 * 256};
+	hear(1, &b);
+	pass(29 * SECOND);
+	assert_int_equal(status(1).role, STP_ROLE_ROOT);
+	pass(2 * SECOND);
+	assert_int_equal(status(1).role, STP_ROLE_DESIGNATED);
+}
+
+/* 17.21.25 e: a bridge sends its own hello time, and the root's other times. */
+static void test_own_hello_time(void **state)
+{
+	(void)state;
+	begin();
+	link_up(0);
+	link_up(1);
+	struct stp_bpdu b = from(BETTER, STP_BPDU_RST);
+	b.times = (struct stp_times){.MaxAge = 30 * 256, .HelloTime = 256, .ForwardDelay = 20 * 256};
+	hear(0, &b);
+	pass(SECOND);
+	const struct stp_times *sent = &seen.last[1].times;
+	assert_true(seen.last[1].priority.RootBridgeID == BETTER);
+	assert_int_equal(sent->HelloTime, 2 * 256);
+	assert_int_equal(sent->MaxAge, 30 * 256);
+	assert_int_equal(sent->ForwardDelay, 20 * 256);
+	assert_int_equal(sent->MessageAge, 256);
+}
+
+/* In STP mode a designated port acknowledges a TCN by its next Configuration BPDU, even if it is the root port
+ * meanwhile and sends a TCN. A root port does not acknowledge what the root tells it (17.31, 17.26). */
+static void test_acknowledgement_of_a_topology_change(void **state)
+{
+	(void)state;
+	struct stp_params stp = STP_PARAMS_DEFAULT;
+	stp.version = STP_VERSION_STP;
+	const struct stp_bpdu tcn = {.type = STP_BPDU_TCN};
+	struct stp_bpdu better = from(BETTER, STP_BPDU_CONFIG);
+	for (unsigned designated = 0; designated < 2; designated++) {
+		begin_with(&stp);
+		link_up(0);
+		for (unsigned i = 0; i < 40; i++) {
+			if (!designated)
+				hear(0, &better);
+			pass(SECOND);
+		}
+		assert_int_equal(seen.state[0], STP_FORWARDING);
+		const uint64_t tcns = status(0).counters.tx_tcn;
+		if (designated)
+			hear(0, &tcn);
+		better.tc = !designated;
+		hear(0, &better);
+		assert_int_equal(status(0).role, STP_ROLE_ROOT);
+		pass(3 * SECOND);
+		assert_true(!designated || status(0).counters.tx_tcn > tcns);
+		assert_int_equal(seen.acks[0], 0);
+		pass(10 * SECOND); /* the root is silent */
+		assert_int_equal(status(0).role, STP_ROLE_DESIGNATED);
+		assert_int_equal(seen.last[0].type, STP_BPDU_CONFIG);
+		assert_int_equal(seen.acks[0], designated);
+	}
 }
 
 static void test_frames_that_are_dropped(void **state)
@@ -758,6 +825,8 @@ int main(void)
 		cmocka_unit_test(test_agreements_that_do_not_count),
 		cmocka_unit_test(test_information_ends_after_three_hellos),
 		cmocka_unit_test(test_hostile_times),
+		cmocka_unit_test(test_own_hello_time),
+		cmocka_unit_test(test_acknowledgement_of_a_topology_change),
 		cmocka_unit_test(test_frames_that_are_dropped),
 		cmocka_unit_test(test_edge_by_configuration),
 		cmocka_unit_test(test_edge_by_silence),
