@@ -306,6 +306,20 @@ static void test_age(void **state)
 }
 
 /* Slice by slice, all slots have their turn. */
+/* Readers' notes stay at the slot that an entry leaves to make room: where it goes it counts as just seen. */
+static void test_age_of_copies(void **state)
+{
+	enum { ENTRIES = 20000, OLD = 15000 };
+	(void)state;
+	make(ENTRIES);
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		assert_int_equal(fdb_learn(&w, station(i, 1), 1, i < OLD ? 0 : 290), FDB_NEW);
+	const uint32_t aged = fdb_age(&w, UINT32_MAX, 301, 300, NULL, 0);
+	assert_true(w.moved > 0);
+	assert_in_range(aged, OLD - w.moved, OLD - 1);
+	unmake();
+}
+
 static void test_age_in_slices(void **state)
 {
 	(void)state;
@@ -426,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_age_of_copies),
 		cmocka_unit_test(test_age_in_slices),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_readers),

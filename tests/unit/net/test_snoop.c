@@ -417,7 +417,9 @@ static void test_last_member(void **state)
 	assert_int_equal(net_addr_to_ip4(&query.group), G1);
 	pass(S);
 	assert_int_equal(query.n, 2);
+	leave(3, G1); /* it is being asked (RFC 3376 6.4.2) */
 	pass(S - 1);
+	assert_int_equal(query.n, 2);
 	assert_int_equal(ports_of(G1), 0x18);
 	pass(1);
 	assert_int_equal(ports_of(G1), 0x10);

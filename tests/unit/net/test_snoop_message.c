@@ -242,6 +242,20 @@ static void test_mld(void **state)
 		assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p),
 		                 len == 24 || len == 28 ? CNT_NONE : CNT_drop_snoop_malformed);
 	}
+	static const struct {
+		uint16_t code;
+		uint32_t v1, v2; /* ms */
+	} response[] = {{32767, 32767, 32767}, {0x8000, 0x8000, 32768}, {0x9001, 0x9001, 65552}, {0xffff, 0xffff, 8387584}};
+	for (unsigned i = 0; i < ARRAY_LEN(response); i++) { /* RFC 3810 5.1.3; version 1 has no floating point */
+		struct snoop_query q;
+		be16_store(m + 4, response[i].code);
+		for (unsigned len = 24; len <= 28; len += 4) {
+			n = ip6(ip, node, IP6_ALL_NODES, 1, true, m, len);
+			assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p), CNT_NONE);
+			snoop_query_read(&p, &q);
+			assert_int_equal(q.response_ms, len == 24 ? response[i].v1 : response[i].v2);
+		}
+	}
 	m[0] = 135; /* a neighbour solicitation has no hop-by-hop options */
 	n = ip6(ip, node, group, 255, false, m, 24);
 	assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p), CNT_NONE);

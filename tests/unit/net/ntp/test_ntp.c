@@ -97,6 +97,9 @@ static void bad_answers(void **state)
 	}
 	struct ntp_packet p;
 	good();
+	wire[5] = 20; /* a root delay of 20 s counts as 10 s (RFC 5905 A.5.1.1) */
+	assert_int_equal(read(&p), CNT_NONE);
+	good();
 	for (unsigned n = 0; n < NTP_BYTES; n++) {
 		uint8_t *copy = malloc(n ? n : 1);
 		memcpy(copy, wire, n);
@@ -307,6 +310,11 @@ static void clusters(void **state)
 	c[2].prefer = true;
 	ntp_select(c, 4, &r);
 	assert_true(c[2].verdict == NTP_FALSETICKER && r.survivors == 3);
+	/* of two that are preferred the better one */
+	struct ntp_candidate both[] = {candidate(0, 10 * MS), candidate(MS, 20 * MS)};
+	both[0].prefer = both[1].prefer = true;
+	ntp_select(both, 2, &r);
+	assert_true(both[0].verdict == NTP_SYSTEM_PEER && both[1].verdict == NTP_COMBINED && off(&r) == 0);
 	/* the lower stratum is the system peer, however far */
 	struct ntp_candidate s[] = {candidate(0, 10 * MS), candidate(MS, 500 * MS)};
 	s[1].stratum = 1;

@@ -299,6 +299,20 @@ static void test_damaged_packets(void **state)
 }
 
 /* The largest packet that RFC 4253 6.1 asks for, in pieces; and a larger one. */
+/* The padding: 4 bytes or more, and they leave a message number. */
+static void test_paddings(void **state)
+{
+	(void)state;
+	for (unsigned padding = 0; padding < 256; padding++) {
+		uint8_t packet[16] = {[3] = sizeof packet - 4, (uint8_t)padding, RIG_IGNORE};
+		rig_begin(&r);
+		rig_raw(&r, "SSH-2.0-x\r\n", 11);
+		rig_raw(&r, packet, sizeof packet);
+		assert_int_equal(r.ssh.failed == SSH_BAD_PACKET, padding < 4 || padding > 10);
+		ssh_forget(&r.ssh);
+	}
+}
+
 static void test_large_packets(void **state)
 {
 	static uint8_t packet[1 << 16];
@@ -463,6 +477,22 @@ static void test_password(void **state)
 	}
 	expect_end(SSH_NOT_LOGGED_IN, 14);
 	assert_int_equal(r.logins, 0);
+}
+
+/* Any method counts, and the last failure that is allowed is answered. */
+static void test_tries(void **state)
+{
+	(void)state;
+	service();
+	for (unsigned i = 1; i < SSH_TRIES; i++) {
+		auth("admin", "none");
+		rig_send(&r);
+		expect_failure("publickey,password");
+	}
+	auth("admin", "none");
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_DISCONNECT);
+	assert_true(ssh_is_over(&r.ssh) && r.ssh.failed == SSH_NOT_LOGGED_IN);
 }
 
 /* No password stays in memory when its request has been answered. */
@@ -819,11 +849,13 @@ int main(void)
 		cmocka_unit_test_setup(test_rekey_by_server, setup),
 		cmocka_unit_test_setup_teardown(test_late_is_bounded, setup, teardown),
 		cmocka_unit_test_setup(test_damaged_packets, setup),
+		cmocka_unit_test_setup(test_paddings, setup),
 		cmocka_unit_test_setup_teardown(test_large_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_generic_messages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password_is_erased, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_publickey, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_requests, setup, teardown),
