@@ -11,11 +11,11 @@
 /* Returns the escape of a byte, or "" if it is to be written as it is. */
 static const char *escape(char buf[8], char c)
 {
-	static const char letters[] = "abtnvfr"; /* from 7 on */
+	static const char letters[] = "btnvfr"; /* from 8 on */
 	if (c == '"' || c == '\\')
 		fmt_format(buf, 8, "\\%c", c);
 	else if (c >= 8 && c <= 13)
-		fmt_format(buf, 8, "\\%c", letters[c - 7]);
+		fmt_format(buf, 8, "\\%c", letters[c - 8]);
 	else if ((uint8_t)c < 0x20 || (uint8_t)c >= 0x7f)
 		fmt_format(buf, 8, "\\x%02x", (uint8_t)c);
 	else

@@ -34,7 +34,6 @@
 #include "lib/types.h"
 #include "net/addr.h"
 
-#define BFD_DPLANE_PORT 50700
 #define BFD_DPLANE_HEADER 8
 #define BFD_DPLANE_MAX 140 /* octets of the longest message from bfdd */
 #define BFD_DPLANE_OUT_MAX 80 /* and of the longest to it */

@@ -63,7 +63,6 @@ enum dhcp4_option_code { /* RFC 2132 */
 	DHCP4_OPT_TYPE = 53,
 	DHCP4_OPT_SERVER = 54,
 	DHCP4_OPT_PARAMETERS = 55,
-	DHCP4_OPT_MESSAGE = 56,
 	DHCP4_OPT_SIZE = 57, /* maximum message size */
 	DHCP4_OPT_T1 = 58,
 	DHCP4_OPT_T2 = 59,

@@ -6,7 +6,6 @@
 #include "net/ip6.h"
 
 enum { /* RFC 8415 7.3 */
-	SOLICIT = 1,
 	ADVERTISE = 2,
 	REPLY = 7,
 	RECONFIGURE = 10,

@@ -297,13 +297,6 @@ uint32_t fdb_flush(struct fdb_writer *w, uint32_t port, uint32_t vid)
 	return n;
 }
 
-void fdb_clear(struct fdb_writer *w)
-{
-	for (uint32_t i = 0; fdb_count(w) && i < fdb_slots(w->table); i++)
-		if (w->table->slot[i])
-			drop_slot(w, i);
-}
-
 /* --- age --- */
 
 /* Units since `mark`, plus AHEAD: another core's clock may be a little ahead of the writer's. A mark that

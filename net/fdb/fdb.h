@@ -132,9 +132,6 @@ int fdb_remove(struct fdb_writer *w, uint64_t station);
  * the whole table, if there is any such entry. */
 uint32_t fdb_flush(struct fdb_writer *w, uint32_t port, uint32_t vid);
 
-/* Removes all entries, static ones too. */
-void fdb_clear(struct fdb_writer *w);
-
 /* Looks at the next n slots, and removes the learned entries that nobody has used for more than `age`
  * units, at most FDB_AGE_MAX. used: `readers` arrays of fdb_slots() marks, which other cores write; a NULL has
  * none. Returns how many it has removed. */

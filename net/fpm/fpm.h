@@ -60,7 +60,6 @@
 #include "lib/types.h"
 #include "net/addr.h"
 
-#define FPM_PORT 2620
 #define FPM_HEADER_LEN 4
 #define FPM_FRAME_MAX 65535 /* octets, with the header */
 #define FPM_HOPS_MAX 64     /* hops of a route, members of a group; more are refused */
@@ -91,42 +90,42 @@ enum fpm_error {
 /* The text in FPM_ERRORS; "no error" for FPM_OK. */
 const char *fpm_error_text(enum fpm_error e);
 
-/* Why a message was refused or skipped: name for counters, description. */
+/* Why a message was refused or skipped, and the name for counters: messages that are not about routes (CONTROL to MPLS),
+ * routes of other families and types (FAMILY to ROUTE_TYPE), next hops and next-hop objects. */
 #define FPM_SKIPS(X) \
-	X(CONTROL, "control", "netlink control message") \
-	X(LINK, "link", "interface") \
-	X(ADDRESS, "address", "interface address") \
-	X(NEIGHBOUR, "neighbour", "neighbour or bridge table entry") \
-	X(RULE, "rule", "policy rule") \
-	X(TC, "tc", "traffic control") \
-	X(UNKNOWN, "unknown", "message of unknown type") \
-	X(MPLS, "mpls", "MPLS label table entry") \
-	X(FAMILY, "family", "route of another address family") \
-	X(SOURCE, "source", "source-specific route") \
-	X(LOCAL, "local", "route of type local") \
-	X(BROADCAST, "broadcast", "route of type broadcast") \
-	X(ANYCAST, "anycast", "route of type anycast") \
-	X(MULTICAST, "multicast", "route of type multicast") \
-	X(THROW, "throw", "route of type throw") \
-	X(ROUTE_TYPE, "route_type", "route of an unknown type") \
-	X(ENCAP_MPLS, "encap_mpls", "next hop that pushes MPLS labels") \
-	X(ENCAP_SRV6, "encap_srv6", "next hop with SRv6") \
-	X(ENCAP_VXLAN, "encap_vxlan", "next hop with VXLAN") \
-	X(ENCAP_OTHER, "encap_other", "next hop with another encapsulation") \
-	X(HOPS, "hops", "more hops than FPM_HOPS_MAX") \
-	X(NEXTHOP_FDB, "nexthop_fdb", "next-hop object of a bridge") \
-	X(NEXTHOP_EMPTY, "nexthop_empty", "next-hop object without gateway and interface")
+	X(CONTROL, "control") \
+	X(LINK, "link") \
+	X(ADDRESS, "address") \
+	X(NEIGHBOUR, "neighbour") \
+	X(RULE, "rule") \
+	X(TC, "tc") \
+	X(UNKNOWN, "unknown") \
+	X(MPLS, "mpls") \
+	X(FAMILY, "family") \
+	X(SOURCE, "source") \
+	X(LOCAL, "local") \
+	X(BROADCAST, "broadcast") \
+	X(ANYCAST, "anycast") \
+	X(MULTICAST, "multicast") \
+	X(THROW, "throw") \
+	X(ROUTE_TYPE, "route_type") \
+	X(ENCAP_MPLS, "encap_mpls") \
+	X(ENCAP_SRV6, "encap_srv6") \
+	X(ENCAP_VXLAN, "encap_vxlan") \
+	X(ENCAP_OTHER, "encap_other") \
+	X(HOPS, "hops") \
+	X(NEXTHOP_FDB, "nexthop_fdb") \
+	X(NEXTHOP_EMPTY, "nexthop_empty")
 
 enum fpm_skip {
 	FPM_SKIP_NONE,
-#define FPM_SKIP_ENUM(name, word, text) FPM_SKIP_##name,
+#define FPM_SKIP_ENUM(name, word) FPM_SKIP_##name,
 	FPM_SKIPS(FPM_SKIP_ENUM)
 #undef FPM_SKIP_ENUM
 	FPM_SKIPS_END,
 };
 
 const char *fpm_skip_name(enum fpm_skip s); /* "encap_mpls"; "none" for FPM_SKIP_NONE */
-const char *fpm_skip_text(enum fpm_skip s);
 
 /* The protocols of zebra/rt_netlink.h, and those that zebra's own table of numbers calls kernel. One
  * letter as in `show ip route` of FRR. OSPF is OSPFv2 or OSPFv3, by the route's family. */

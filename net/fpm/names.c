@@ -14,20 +14,11 @@ const char *fpm_error_text(enum fpm_error e)
 
 const char *fpm_skip_name(enum fpm_skip s)
 {
-#define NAME(name, word, text) word,
+#define NAME(name, word) word,
 	static const char *const names[] = {"none", FPM_SKIPS(NAME)};
 #undef NAME
 	assert((unsigned)s < ARRAY_LEN(names));
 	return names[s];
-}
-
-const char *fpm_skip_text(enum fpm_skip s)
-{
-#define TEXT(name, word, text) text,
-	static const char *const texts[] = {"none", FPM_SKIPS(TEXT)};
-#undef TEXT
-	assert((unsigned)s < ARRAY_LEN(texts));
-	return texts[s];
 }
 
 /* The numbers of zebra/rt_netlink.h from 186 on, */

@@ -69,7 +69,6 @@ enum netlink_protocol {
 
 enum netlink_rta {
 	RTA_DST = 1,
-	RTA_SRC = 2,
 	RTA_OIF = 4,
 	RTA_GATEWAY = 5,
 	RTA_PRIORITY = 6,

@@ -57,7 +57,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTT
 	X(HTTP_IF_MODIFIED_SINCE, "if-modified-since") \
 	X(HTTP_IF_UNMODIFIED_SINCE, "if-unmodified-since") \
 	X(HTTP_IF_RANGE, "if-range") \
-	X(HTTP_REFERER, "referer")                         /* these: for a log; only after http_init_log */ \
+	X(HTTP_REFERER, "referer")                         /* these: for a log (http_set_log) */ \
 	X(HTTP_USER_AGENT, "user-agent") \
 	X(HTTP_AUTHORIZATION, "authorization")             /* these, and If-Match: only after http_init_api */ \
 	X(HTTP_CONTENT_TYPE, "content-type") \
@@ -120,7 +120,7 @@ struct http_request {
 	 * (RFC 9110 5.3). A date, a Range or an If-Range that comes twice is thereby malformed, for which
 	 * 13.1.3, 13.1.4, 14.2 and 13.1.5 have the rule. */
 	const char *field[HTTP_FIELD_COUNT];
-	/* After http_init_log: the first bytes of the request line as they came, whatever they are, also of a line
+	/* With a log (http_set_log): the first bytes of the request line as they came, whatever they are, also of a line
 	 * that is refused. No NUL stands at their end. */
 	const char *line;
 	uint32_t line_bytes; /* at most HTTP_LINE_KEPT */
@@ -151,14 +151,12 @@ void http_init(struct http_parser *p);
 /* The same for a server of content: each request has its fields of HTTP_FIELDS. */
 void http_init_fields(struct http_parser *p);
 
-/* The same, and each request has what a log needs: its line, Referer and User-Agent. */
-void http_init_log(struct http_parser *p);
-
 /* For a server whose pages can be changed: the requests have Authorization, Content-Type, Accept, If-Match and Origin,
  * and may be POST and PATCH. */
 void http_init_api(struct http_parser *p);
 
-/* From the next request on, what http_init_log or http_init_fields says. Only while http_is_idle(). */
+/* After http_init_fields: have the requests from the next one on what a log needs: their line, Referer and User-Agent?
+ * Only while http_is_idle(). */
 static inline void http_set_log(struct http_parser *p, bool on)
 {
 	p->keeps = (uint16_t)((1u << (on ? HTTP_FIELDS_LOG : HTTP_FIELDS_CONTENT)) - 1);

@@ -536,12 +536,6 @@ void http_init_fields(struct http_parser *p)
 	http_set_log(p, false);
 }
 
-void http_init_log(struct http_parser *p)
-{
-	http_init(p);
-	http_set_log(p, true);
-}
-
 void http_init_api(struct http_parser *p)
 {
 	http_init(p);

@@ -287,5 +287,5 @@ void ssh_end(struct ssh *s, uint32_t status)
 	ssh_message_end(s, &w);
 	say(s, MSG_CHANNEL_EOF);
 	say(s, MSG_CHANNEL_CLOSE);
-	s->eof_out = s->close_out = true;
+	s->close_out = true;
 }

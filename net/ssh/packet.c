@@ -142,14 +142,12 @@ static bool bad(struct ssh *s, enum ssh_failure failure)
 	return false;
 }
 
-/* The first packet's length field; 0: it has not come. */
+/* The length field of the first packet, which has come. */
 static uint32_t length_of(struct ssh *s)
 {
 	const struct ssh_direction *d = &s->in;
 	const uint8_t *at = s->in_buf + s->in_at;
 	uint8_t nonce[SSH_NONCE], clear[4];
-	if (s->in_len - s->in_at < 4)
-		return 0;
 	if (!d->on || d->cipher != SSH_CHACHA20_POLY1305)
 		return be32_load(at);
 	nonce_of(d, nonce);

@@ -46,7 +46,6 @@
 #define SSH_IN_BYTES (SSH_PACKET_MAX + 4096)
 #define SSH_OUT_BYTES 16384u
 #define SSH_OUT_RESERVE 4096u  /* of out[], for what is not the session's data */
-#define SSH_OUT_CLOSE 128u     /* of that, for DISCONNECT */
 #define SSH_LATE_BYTES 1024u
 #define SSH_KEXINIT_MAX 8192u  /* payload of the client's; OpenSSH's have some 1500 */
 #define SSH_ID_MAX 255u        /* RFC 4253 4.2 */
@@ -212,9 +211,7 @@ struct ssh {
 	char user[SSH_USER_MAX + 1];
 
 	/* the session channel: ours has the number 0 */
-	bool open, started, pty, eof_in, close_in, eof_out, close_out;
-	bool ending;              /* ssh_end() was called */
-	uint32_t status;          /* its exit status */
+	bool open, started, pty, eof_in, close_in, close_out;
 	uint32_t peer, peer_window, peer_max;
 	uint32_t window, consumed; /* what the client may send; what it may not know yet */
 	uint32_t columns, rows;

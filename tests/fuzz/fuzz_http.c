@@ -65,12 +65,14 @@ static void read_stream(struct meaning *m, const uint8_t *data, size_t size, uns
 	static struct http_parser p;
 	size_t at = 0;
 	memset(m, 0, sizeof *m);
-	if (keeps == LOG)
-		http_init_log(&p);
-	else if (keeps == API)
+	if (keeps == LOG) {
+		http_init_fields(&p);
+		http_set_log(&p, true);
+	} else if (keeps == API) {
 		http_init_api(&p);
-	else
+	} else {
 		http_init(&p);
+	}
 	while (at < size) {
 		size_t n = seed ? seed % 64 + 1 : size - at;
 		n = n < size - at ? n : size - at;

@@ -95,8 +95,9 @@ static void test_static(void **state)
 	assert_int_equal(fdb_flush(&w, FDB_ANY, FDB_ANY), 0);
 	assert_int_equal(fdb_age(&w, UINT32_MAX, 30000, 10, NULL, 0), 0);
 	assert_int_equal(port_of(a), 4);
-	fdb_clear(&w);
+	assert_int_equal(fdb_remove(&w, a), E_OK);
 	assert_int_equal(port_of(a), -1);
+	assert_int_equal(w.fixed, 0);
 	assert_int_equal(fdb_count(&w), 0);
 	unmake();
 }

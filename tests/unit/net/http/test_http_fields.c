@@ -134,12 +134,18 @@ static void expect_line(const char *line, unsigned status)
 	assert_memory_equal(parser.request.line, line, strlen(line));
 }
 
-/* The line as it came, also one that is refused; nothing without http_init_log(). */
+static void begin_log(void)
+{
+	http_init_fields(&parser);
+	http_set_log(&parser, true);
+}
+
+/* The line as it came, also one that is refused; nothing without a log. */
 static void line_for_a_log(void **state)
 {
 	(void)state;
 	char text[HTTP_TARGET_MAX + 128] = "GET /", want[HTTP_LINE_KEPT + 1] = "GET /";
-	http_init_log(&parser);
+	begin_log();
 	feed("\r\nGET /a%20b?c HTTP/1.1\r\n" H "\r\n", 3);
 	expect_line("GET /a%20b?c HTTP/1.1", 200);
 	http_next(&parser);
@@ -148,10 +154,10 @@ static void line_for_a_log(void **state)
 	http_next(&parser);
 	feed("GET /%41 HTTP/1.1\r\nbad\r\n", 1);
 	expect_line("GET /%41 HTTP/1.1", 400);
-	http_init_log(&parser);
+	begin_log();
 	feed("GET \"\x01 \\\n", 5); /* a bare LF */
 	expect_line("GET \"\x01 \\", 400);
-	http_init_log(&parser);
+	begin_log();
 	memset(text + 5, 'x', HTTP_TARGET_MAX + 100);
 	memset(want + 5, 'x', HTTP_LINE_KEPT - 5);
 	feed(text, 7);
