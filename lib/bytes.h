@@ -55,6 +55,13 @@ static inline void be32_store(void *p, uint32_t host)
 	__builtin_memcpy(p, &v, sizeof v);
 }
 
+static inline uint64_t be64_load(const void *p) { return (uint64_t)be32_load(p) << 32 | be32_load((const uint8_t *)p + 4); }
+static inline void be64_store(void *p, uint64_t host)
+{
+	be32_store(p, (uint32_t)(host >> 32));
+	be32_store((uint8_t *)p + 4, (uint32_t)host);
+}
+
 /* The little-endian word at p, any alignment. */
 static inline uint16_t le16_load(const void *p) { return __builtin_bswap16(be16_load(p)); }
 static inline void le16_store(void *p, uint16_t host) { be16_store(p, __builtin_bswap16(host)); }

@@ -43,17 +43,6 @@ static unsigned length_of(unsigned type)
 	}
 }
 
-static uint64_t be64_load(const uint8_t *p)
-{
-	return (uint64_t)be32_load(p) << 32 | be32_load(p + 4);
-}
-
-static void be64_store(uint8_t *p, uint64_t v)
-{
-	be32_store(p, (uint32_t)(v >> 32));
-	be32_store(p + 4, (uint32_t)v);
-}
-
 /* An IPv4 address is in the first 4 of the 16 octets. */
 static struct net_addr address(const uint8_t *p, bool six)
 {

@@ -39,7 +39,6 @@
 #define NTP_BURST_NS 2000000000ull         /* BTIME, A.5.7 */
 #define NTP_SETTLE_NS 16000000000ull       /* a burst: so long the first update waits for a majority of the servers */
 #define NTP_UNREACHABLE 12                 /* UNREACH of A.5.7; figure 29 has 24 */
-#define NTP_DISTANCE_MAX_NS 1000000000ll   /* MAXDIST */
 #define NTP_DISTANCE_MIN_NS 5000000ll      /* MINDISP, of root distance and dispersion */
 
 struct ntp_server_options {

@@ -31,11 +31,8 @@ void ntp_request(uint8_t out[NTP_BYTES], uint64_t cookie)
 	memcpy(out + AT_TRANSMIT, &cookie, sizeof cookie);
 }
 
-static uint32_t word_at(const uint8_t *p) { return be32_load(p); }
-static uint64_t long_at(const uint8_t *p) { return (uint64_t)word_at(p) << 32 | word_at(p + 4); }
-
 /* The short format: 16 bits of seconds, 16 of their fraction. */
-static int64_t short_ns(const uint8_t *p) { return (int64_t)((uint64_t)word_at(p) * NTP_SECOND_NS >> 16); }
+static int64_t short_ns(const uint8_t *p) { return (int64_t)((uint64_t)be32_load(p) * NTP_SECOND_NS >> 16); }
 
 uint64_t ntp_time_ns(uint64_t timestamp)
 {
@@ -72,12 +69,12 @@ enum counter ntp_answer(const uint8_t *data, unsigned len, uint64_t cookie, stru
 		return CNT_drop_ntp_malformed;
 	if (memcmp(data + AT_ORIGIN, &cookie, sizeof cookie) != 0)
 		return CNT_drop_ntp_origin;
-	p->reference_id = word_at(data + AT_REFERENCE_ID);
+	p->reference_id = be32_load(data + AT_REFERENCE_ID);
 	p->kiss = p->stratum == 0;
 	if (p->kiss)
 		return CNT_NONE;
-	const uint64_t reference = long_at(data + AT_REFERENCE), receive = long_at(data + AT_RECEIVE),
-	               transmit = long_at(data + AT_TRANSMIT);
+	const uint64_t reference = be64_load(data + AT_REFERENCE), receive = be64_load(data + AT_RECEIVE),
+	               transmit = be64_load(data + AT_TRANSMIT);
 	if (receive == 0 || transmit == 0)
 		return CNT_drop_ntp_malformed;
 	p->poll = data[AT_POLL];

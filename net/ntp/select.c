@@ -7,7 +7,6 @@
 
 #define NEVER (1ll << 62) /* beyond all offsets */
 #define SURVIVORS_MIN 3 /* NMIN: the cluster algorithm leaves that many */
-#define MAXDIST_NS 1000000000ll
 
 /* An end of an interval, or its middle. `at` is relative to the first candidate: offsets wrap. */
 struct edge {
@@ -84,7 +83,7 @@ static void find_truechimers(struct ntp_candidate *c, unsigned n, uint64_t base,
 }
 
 /* By stratum, then by root distance: the best one first (11.2.2). */
-static int64_t metric(const struct ntp_candidate *c) { return c->stratum * MAXDIST_NS + c->distance_ns; }
+static int64_t metric(const struct ntp_candidate *c) { return c->stratum * NTP_DISTANCE_MAX_NS + c->distance_ns; }
 
 static void sort(const struct ntp_candidate *c, struct set *s)
 {

@@ -9,6 +9,7 @@
 #include "lib/types.h"
 
 #define NTP_SERVERS_MAX 8
+#define NTP_DISTANCE_MAX_NS 1000000000ll /* MAXDIST: a server beyond is not fit */
 
 /* What became of a server. */
 enum ntp_verdict {

@@ -29,17 +29,6 @@ _Static_assert(AT_BPDU + RST_LEN <= STP_FRAME_LEN, "every BPDU needs padding");
 /* The bridge group address (802.1D-2004 7.12.6). */
 static const uint8_t group_address[ETH_ALEN] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x00};
 
-static uint64_t be64_load(const uint8_t *p)
-{
-	return (uint64_t)be32_load(p) << 32 | be32_load(p + 4);
-}
-
-static void be64_store(uint8_t *p, uint64_t v)
-{
-	be32_store(p, (uint32_t)(v >> 32));
-	be32_store(p + 4, (uint32_t)v);
-}
-
 /* The octets of the BPDU in a frame that has its addresses and LLC header; 0: it is not one. */
 static unsigned bpdu_length(const uint8_t *frame, unsigned n)
 {
