@@ -67,16 +67,12 @@ static unsigned links_of(const struct lacp *l, const struct lacp_port *best)
 	return n;
 }
 
-/* A port goes from one selection to another by way of UNSELECTED, so that it is detached meanwhile: the run
- * returns true, and selects it in the next. */
+/* True: that changes the port's selection. The Mux machine has run, so a port that is unselected is detached. */
 static bool set(struct lacp_port *p, enum lacp_selected want)
 {
-	if (p->Selected == want)
-		return false;
-	if (want == LACP_SELECTED && p->muxState != LACP_MUX_DETACHED && p->Selected == LACP_UNSELECTED)
-		return false; /* the Mux machine detaches it first */
+	const bool changes = p->Selected != want;
 	p->Selected = want;
-	return true;
+	return changes;
 }
 
 bool lacp_select_run(struct lacp *l)
