@@ -66,7 +66,7 @@ static inline void use(uint32_t *used, uint32_t next, uint32_t second)
 		used[next] = second;
 }
 
-static inline void live_shorter(uint8_t *ip, bool six)
+static inline void decrement_ttl(uint8_t *ip, bool six)
 {
 	if (six)
 		ip6_hop_limit_decrement(ip);
@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) void send_one(struct sending *s, st
 	if (unlikely(router_is_padded(p, total)))
 		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
 	vlan_header(p, a, router.carried);
-	live_shorter(ip, six);
+	decrement_ttl(ip, six);
 	use(router.used->second, next, s->second);
 	s->back += unlikely(a->interface == s->interface);
 	core_tx(a->port, p);
@@ -118,7 +118,7 @@ static __attribute__((noinline)) unsigned run_tagged(struct sending *s, const st
 			break;
 		uint8_t *frame = v[i].data - ETH_TAG_LEN;
 		vlan_header_copy(frame, a->header);
-		live_shorter(frame + ETH_HLEN + ETH_TAG_LEN, six);
+		decrement_ttl(frame + ETH_HLEN + ETH_TAG_LEN, six);
 		use(router.used->second, nh[i], s->second);
 		bytes += v[i].len;
 		to->data = frame;
@@ -157,7 +157,7 @@ send_run(struct sending *s, const struct pkt *v, const uint32_t *nh, unsigned n,
 			break;
 		uint8_t *frame = v->data;
 		eth_header_copy(frame, a->header);
-		live_shorter(frame + ETH_HLEN, six);
+		decrement_ttl(frame + ETH_HLEN, six);
 		use(used, next, second);
 		*to++ = *v++;
 		if (++nh == end)

@@ -117,7 +117,7 @@ void access_in(const struct access_frames *f, unsigned n, unsigned port)
 		all[i] = (uint16_t)i;
 	if (lists->mac.acl)
 		judge_mac(f, n, &lists->mac);
-	judge_both(f, all, n, lists_of(port)->in, CNT_drop_acl_in);
+	judge_both(f, all, n, lists->in, CNT_drop_acl_in);
 }
 
 void access_out(const struct access_frames *f, const uint16_t *which, const uint8_t *to, unsigned n)
