@@ -203,6 +203,31 @@ static void test_passive(void **state)
 	assert_true(status(0, 0).individual);
 }
 
+/* recordPDU, 6.4.9: the partner is synchronized if it says so to this port, and one of both ends is active, as the
+ * other one knows. */
+static void test_synchronized(void **state)
+{
+	(void)state;
+	const uint8_t source[ETH_ALEN] = {2, 0, 0, 0, 0, 0x99};
+	for (unsigned bits = 0; bits < 16; bits++) {
+		const bool ours = bits & 1, theirs = bits & 2, knows = bits & 4, meant = bits & 8;
+		uint8_t frame[LACP_FRAME_LEN];
+		begin();
+		configure(0, 0, 1, ours ? LACP_ACTIVE : LACP_PASSIVE, true);
+		link_set(0, 0, true);
+		struct lacp_end us = status(0, 0).actor;
+		us.state = (uint8_t)((us.state & ~LACP_ACTIVITY) | (knows ? LACP_ACTIVITY : 0));
+		us.port += !meant;
+		const struct lacp_end them = {
+			.system = {2, 0, 0, 0, 0, 0x99}, .system_priority = 1, .key = 7, .port = 9, .port_priority = 1,
+			.state = (uint8_t)(LACP_AGGREGATION | LACP_SYNCHRONIZATION | (theirs ? LACP_ACTIVITY : 0))};
+		lacp_pdu_write(frame, source, &them, &us);
+		assert_int_equal(lacp_input(&system_of[0], 0, frame, sizeof frame, now), CNT_delivered_lacp);
+		const bool synchronized = status(0, 0).partner.state & LACP_SYNCHRONIZATION;
+		assert_int_equal(synchronized, meant && (theirs || (ours && knows)));
+	}
+}
+
 static void test_slow(void **state)
 {
 	(void)state;
@@ -598,7 +623,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_links),    cmocka_unit_test(test_passive),
-		cmocka_unit_test(test_slow),         cmocka_unit_test(test_link_pulled),
+		cmocka_unit_test(test_synchronized), cmocka_unit_test(test_slow),         cmocka_unit_test(test_link_pulled),
 		cmocka_unit_test(test_silence),      cmocka_unit_test(test_one_way),
 		cmocka_unit_test(test_no_partner),   cmocka_unit_test(test_two_partners),
 		cmocka_unit_test(test_groups),       cmocka_unit_test(test_own_loop),
