@@ -58,13 +58,13 @@ static void print_server(struct shell *sh, const struct ntp_client *c, unsigned 
 	char reference[NTP_TEXT_MAX], delay[NTP_TEXT_MAX], offset[NTP_TEXT_MAX], jitter[NTP_TEXT_MAX], when[24] = "-";
 	const uint64_t clock = walltime_known() ? walltime_at(core_now_ns()) - core_now_ns() : s->estimate.offset_ns;
 	const unsigned stratum = s->answers ? s->last.stratum : NTP_STRATUM_MAX;
-	if (s->answers)
+	if (s->estimate.at_ns)
 		fmt_format(when, sizeof when, "%llu", (ull)((core_now_ns() - s->estimate.at_ns) / SECOND_NS));
 	ntp_text_reference(reference, s->kiss ? 0 : stratum, s->kiss ? s->kiss : s->last.reference_id);
 	shell_print(sh, "%c%-28s %-15s %2u %5s %5u   %u%u%u %12s %14s %12s  %s\n", mark(s), ntp_control_name(i),
 	            reference, stratum, when, 1u << c->discipline.poll, s->reach >> 6, s->reach >> 3 & 7u,
 	            s->reach & 7u, ntp_text_ms(delay, s->estimate.delay_ns),
-	            s->answers ? ntp_text_ms(offset, (int64_t)(s->estimate.offset_ns - clock)) : "-",
+	            s->estimate.at_ns ? ntp_text_ms(offset, (int64_t)(s->estimate.offset_ns - clock)) : "-",
 	            ntp_text_ms(jitter, s->estimate.jitter_ns), ntp_text_verdict(s));
 }
 

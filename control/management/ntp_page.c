@@ -47,7 +47,7 @@ static bool part_servers(struct page_walk *w, struct page_text *t)
 	page_print(t, ",\"state\":\"%s\",\"stratum\":%u,\"reach\":%u,\"delay_ns\":%lld,\"offset_ns\":%lld,\"jitter_ns\":%lld,"
 	              "\"sent\":%llu,\"answers\":%llu,\"dropped\":%llu,\"kisses\":%llu}", ntp_text_verdict(s),
 	           s->answers ? s->last.stratum : NTP_STRATUM_MAX, s->reach, (long long)s->estimate.delay_ns,
-	           s->answers ? (long long)(s->estimate.offset_ns - clock) : 0, (long long)s->estimate.jitter_ns, (ull)s->sent,
+	           s->estimate.at_ns ? (long long)(s->estimate.offset_ns - clock) : 0, (long long)s->estimate.jitter_ns, (ull)s->sent,
 	           (ull)s->answers, (ull)s->dropped, (ull)s->kisses);
 	return true;
 }

@@ -85,12 +85,14 @@ static void ask(struct ntp_client *c, unsigned i, uint64_t now_ns)
 	ntp_request(request, s->cookie);
 	s->sent_ns = c->ops->send(c->ctx, i, request);
 	s->waiting = s->sent_ns != 0;
-	if (!s->waiting && s->burst) { /* no route yet */
+	if (!s->waiting && s->burst && s->reach == 0) { /* no route yet */
 		s->next_ns = now_ns + NTP_BURST_NS;
 		return;
 	}
 	s->sent += s->waiting;
 	s->reach = (uint8_t)(s->reach << 1);
+	if ((s->reach & 7) == 0) /* A.5.7.3: old samples give way */
+		ntp_filter_add(&s->filter, &(struct ntp_sample){.at_ns = 0});
 	if (s->unanswered < 0xffff)
 		s->unanswered++;
 	if (s->burst)
@@ -225,6 +227,7 @@ static void take_kiss(struct ntp_client *c, struct ntp_server *s, uint32_t code,
 	if (code == KISS_DENY || code == KISS_RSTR) {
 		s->denied = true;
 		s->reach = 0;
+		s->filter = (struct ntp_filter){.next = 0};
 		choose(c, now_ns);
 	} else if (code == KISS_RATE) {
 		if (s->rate < RATE_MAX)

@@ -9,6 +9,7 @@
  *     -         ntp_server_set                     -                                             asking
  *     asking    its time has come                  a request; the register `reach` shifts        asking
  *     asking    an answer to the last request      reach, filter, selection, discipline          asking
+ *     asking    a request, the third or later unanswered   the filter's oldest sample goes (A.5.7.3)      asking
  *     asking    kiss RATE                          twice the interval, the burst ends (7.4)      asking
  *     asking    kiss DENY or RSTR                  -                                             denied
  *     denied    ntp_server_set, ntp_server_clear   -                                             asking, -

@@ -49,6 +49,12 @@ void ntp_filter_add(struct ntp_filter *f, const struct ntp_sample *s)
 	f->next = (f->next + 1) % NTP_STAGES;
 }
 
+/* Of samples with the same delay, as of all that a coarse precision makes equal, the newer one counts. */
+static bool is_better(const struct ntp_sample *a, const struct ntp_sample *b)
+{
+	return a->delay_ns != b->delay_ns ? a->delay_ns < b->delay_ns : a->at_ns > b->at_ns;
+}
+
 /* The numbers of the samples by delay; returns how many there are. */
 static unsigned sorted(const struct ntp_filter *f, uint8_t order[NTP_STAGES])
 {
@@ -57,7 +63,7 @@ static unsigned sorted(const struct ntp_filter *f, uint8_t order[NTP_STAGES])
 		if (f->stage[i].at_ns == 0)
 			continue;
 		unsigned at = n++;
-		for (; at && f->stage[order[at - 1]].delay_ns > f->stage[i].delay_ns; at--)
+		for (; at && is_better(&f->stage[i], &f->stage[order[at - 1]]); at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 	}

@@ -1,6 +1,6 @@
 /*
  * The clock filter of an association (RFC 5905 10): of the last eight samples that with the shortest delay counts, because
- * queues on the way make the delay longer and the offset wrong.
+ * queues on the way make the delay longer and the offset wrong; of several the newest.
  *
  * An offset is UTC minus the local clock. The local clock is a steady one, which nobody sets (core_now_ns()). So samples stay
  * comparable when the time of day is set or slewed. An old sample is carried forward by the frequency error of the local clock as
@@ -35,6 +35,7 @@ struct ntp_estimate {
  * (T4 - T1) - (T3 - T2). precision_ns: of the two clocks together. False: the delay is negative or beyond MAXDISP. */
 bool ntp_sample_make(struct ntp_sample *s, uint64_t t1, uint64_t t2, uint64_t t3, uint64_t t4, int64_t precision_ns);
 
+/* Replaces the oldest place; by no sample, if at_ns is 0. */
 void ntp_filter_add(struct ntp_filter *f, const struct ntp_sample *s);
 
 /* frequency: by how much UTC runs faster than the local clock, in 2^-32. */
@@ -43,7 +44,7 @@ void ntp_filter_estimate(const struct ntp_filter *f, uint64_t now_ns, int32_t fr
 /* The growth of dispersion in that time: PHI, 15 parts per million (figure 6). */
 int64_t ntp_drift_ns(uint64_t ns);
 
-/* ns * frequency / 2^32, to a microsecond in 2^32; |frequency| below 2^22, ns below 2^53 */
+/* ns * frequency / 2^32, to a microsecond; |frequency| at most NTP_FREQUENCY_MAX, ns below 2^51 (26 days) */
 int64_t ntp_scaled(uint64_t ns, int32_t frequency);
 
 /* The square root, rounded down. */

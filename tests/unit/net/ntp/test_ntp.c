@@ -219,7 +219,7 @@ static void shortest_delay_counts(void **state)
 		ntp_filter_add(&f, &s);
 		ntp_filter_estimate(&f, i * S, 0, &e);
 		assert_int_equal(e.dispersion_ns / MS, (NTP_MAXDISP_NS >> i) / MS);
-		assert_int_equal(e.at_ns, i < 3 ? S : 3 * S);
+		assert_int_equal(e.at_ns, i < 3 ? i * S : 3 * S); /* the newest of several */
 	}
 	assert_int_equal(e.offset_ns, 100 * S);
 	assert_int_equal(e.delay_ns, 1 * MS);
@@ -236,6 +236,7 @@ static void shortest_delay_counts(void **state)
 	ntp_filter_estimate(&f, 11 * S, 0, &e);
 	assert_int_equal(e.delay_ns, 20 * MS);
 	assert_int_equal(e.jitter_ns, 0);
+	assert_int_equal(e.at_ns, 11 * S);
 }
 
 /* UTC runs 100 ppm faster than the local clock: old samples are carried forward. */

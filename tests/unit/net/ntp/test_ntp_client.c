@@ -227,6 +227,39 @@ static void a_server_goes_away(void **state)
 	assert_true(client.synchronized && client.peer == 0);
 }
 
+/* Samples from before an outage give way, so the first ones after it count, though they took longer. */
+static void an_outage(void **state)
+{
+	(void)state;
+	add(0, false, false);
+	run(now + 1000 * S);
+	assert_true(client.synchronized);
+	is[0].silent = true;
+	for (const unsigned before = asked[0]; asked[0] < before + 11;)
+		run(now + S);
+	is[0].silent = false;
+	is[0].delay = 2 * MS;
+	const unsigned updates = orders, before = asked[0];
+	while (asked[0] < before + 4)
+		run(now + S);
+	assert_int_equal(orders, updates);
+	while (asked[0] < before + 5) /* dispersion 16/32 s, as in a burst */
+		run(now + S);
+	assert_true(client.synchronized && orders == updates + 1);
+}
+
+/* During a burst too a server without a route is no longer reachable. */
+static void route_lost(void **state)
+{
+	(void)state;
+	add(0, true, false);
+	run(now + 9 * S);
+	assert_true(client.synchronized && client.server[0].burst);
+	no_route = true;
+	run(now + 9 * 68 * S);
+	assert_true(client.server[0].reach == 0 && !client.synchronized);
+}
+
 static void not_synchronized(void **state)
 {
 	(void)state;
@@ -333,6 +366,8 @@ int main(void)
 		cmocka_unit_test_setup(a_liar, setup),
 		cmocka_unit_test_setup(silent_ones, setup),
 		cmocka_unit_test_setup(a_server_goes_away, setup),
+		cmocka_unit_test_setup(an_outage, setup),
+		cmocka_unit_test_setup(route_lost, setup),
 		cmocka_unit_test_setup(not_synchronized, setup),
 		cmocka_unit_test_setup(kisses, setup),
 		cmocka_unit_test_setup(duplicates_and_strangers, setup),
