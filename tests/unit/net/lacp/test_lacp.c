@@ -228,6 +228,32 @@ static void test_synchronized(void **state)
 	}
 }
 
+/* update_NTT, 6.4.9: a partner that has a wrong view of our state is told at once. */
+static void test_need_to_transmit(void **state)
+{
+	(void)state;
+	const uint8_t source[ETH_ALEN] = {2, 0, 0, 0, 0, 0x99};
+	const struct lacp_end them = {.system = {2, 0, 0, 0, 0, 0x99}, .system_priority = 1, .key = 7, .port = 9, .port_priority = 1,
+	                              .state = LACP_AGGREGATION | LACP_ACTIVITY};
+	for (unsigned bit = 1; bit < 256; bit <<= 1) {
+		uint8_t frame[LACP_FRAME_LEN];
+		begin();
+		configure(0, 0, 1, LACP_ACTIVE, false);
+		link_set(0, 0, true);
+		for (unsigned i = 0; i < 3; i++) {
+			struct lacp_end us = status(0, 0).actor;
+			us.state ^= (uint8_t)(i == 2 ? bit : 0);
+			const unsigned sent = port_of[0][0].sent;
+			lacp_pdu_write(frame, source, &them, &us);
+			assert_int_equal(lacp_input(&system_of[0], 0, frame, sizeof frame, now), CNT_delivered_lacp);
+			if (i)
+				assert_int_equal(port_of[0][0].sent - sent,
+				                 i == 2 && bit & (LACP_ACTIVITY | LACP_TIMEOUT | LACP_SYNCHRONIZATION | LACP_AGGREGATION));
+			pass(5 * SECOND);
+		}
+	}
+}
+
 static void test_slow(void **state)
 {
 	(void)state;
@@ -623,7 +649,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_links),    cmocka_unit_test(test_passive),
-		cmocka_unit_test(test_synchronized), cmocka_unit_test(test_slow),         cmocka_unit_test(test_link_pulled),
+		cmocka_unit_test(test_synchronized), cmocka_unit_test(test_need_to_transmit),
+		cmocka_unit_test(test_slow),         cmocka_unit_test(test_link_pulled),
 		cmocka_unit_test(test_silence),      cmocka_unit_test(test_one_way),
 		cmocka_unit_test(test_no_partner),   cmocka_unit_test(test_two_partners),
 		cmocka_unit_test(test_groups),       cmocka_unit_test(test_own_loop),
