@@ -5,8 +5,8 @@
 #include "apps/switch/send.h"
 #include "dataplane/vlan.h"
 
-/* Frames of a vector; tagged[i]: v[i] has a tag. vid: for access_in only. denied[i] is set for those that a list denies: they have
- * been dropped. */
+/* Frames of a vector; tagged[i]: v[i] has a tag. vid: for access_in only. denied[i] is set for those that a
+ * list denies: they have been dropped. */
 struct access_frames {
 	struct pkt *v;
 	const bool *tagged;

@@ -26,7 +26,8 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	page_print(t, "%s\n{\"name\":\"%s\",\"state\":\"%s\",\"mode\":\"%s\",\"untagged\":%u,\"stations\":%u", page_comma(w),
-	           tables_port_name(p), switch_state_word(p), config_switchport(&running.config, p)->trunk ? "trunk" : "access",
+	           tables_port_name(p), switch_state_word(p),
+	           config_switchport(&running.config, p)->trunk ? "trunk" : "access",
 	           tables.shared->untagged[p], tables.fdb.learned[p]);
 	spanning_json_port(p, t);
 	page_print(t, "}");

@@ -16,7 +16,8 @@ struct switching {
 };
 extern struct switching switching;
 
-/* Reads the states of the ports, which are mirrored, and which access lists are in use; to be called for each vector. */
+/* Reads the states of the ports, which are mirrored, and which access lists are in use; to be called for each
+ * vector. */
 void send_look(void);
 
 /* Bytes of the frame without its tag, if it has one. */

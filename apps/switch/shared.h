@@ -75,7 +75,8 @@ _Static_assert(sizeof(struct switch_snoop) == 8 && NIC_PORTS_MAX <= SNOOP_PORTS,
 
 struct switch_shared {
 	struct switch_vlan vlan[SWITCH_VLANS];
-	uint16_t untagged[NIC_PORTS_MAX + 1]; /* by logical port (dp_state.logical), also DP_LOGICAL_NONE: VLAN of frames without a tag; 0: they are dropped */
+	/* By logical port (dp_state.logical), also DP_LOGICAL_NONE: VLAN of frames without a tag; 0: they are dropped. */
+	uint16_t untagged[NIC_PORTS_MAX + 1];
 	uint16_t len_max[NIC_PORTS_MAX];  /* of a frame without its tag */
 	struct switch_ports ports;
 	uint32_t storm[NIC_PORTS_MAX][SWITCH_STORMS]; /* frames a second; 0: no limit */

@@ -28,7 +28,8 @@ static void show_vlan(struct shell *sh, const struct snoop_vlan *v)
 
 static void show(struct shell *sh, enum snoop_family family)
 {
-	shell_print(sh, "%-5s %-10s %-26s " PORT_COLUMN " %-8s %6s\n", "vlan", "state", "querier", "port", "version", "groups");
+	shell_print(sh, "%-5s %-10s %-26s " PORT_COLUMN " %-8s %6s\n", "vlan", "state", "querier", "port", "version",
+	            "groups");
 	for (unsigned i = 0; snooping && i < SNOOP_VLANS_MAX; i++)
 		if (snooping->vlan[i].vid && snooping->vlan[i].family == (unsigned)family)
 			show_vlan(sh, &snooping->vlan[i]);

@@ -12,8 +12,8 @@
 
 /* --- texts --- */
 
-static void put_head(struct web_answer *a, const struct http_request *r, unsigned status, uint64_t length, const char *type,
-                     const char *fields)
+static void put_head(struct web_answer *a, const struct http_request *r, unsigned status, uint64_t length,
+                     const char *type, const char *fields)
 {
 	a->status = status;
 	a->content = r->method == HTTP_HEAD || length == HTTP_LENGTH_NONE ? 0 : length;
@@ -76,8 +76,8 @@ static bool redirect(struct web_answer *a, const struct site *s, const struct ht
 	return true;
 }
 
-static void put_ranges(struct web_answer *a, const struct site *s, const struct http_request *r, const struct site_file *f,
-                       enum http_coding c, const char *boundary)
+static void put_ranges(struct web_answer *a, const struct site *s, const struct http_request *r,
+                       const struct site_file *f, enum http_coding c, const char *boundary)
 {
 	const uint64_t size = s->file[f->coded[c]].size;
 	char fields[SITE_HEAD_MAX + HTTP_CONTENT_RANGE_MAX + 32], value[HTTP_PARTS_TYPE_MAX];
@@ -110,8 +110,8 @@ static void all_of(struct web_answer *a, uint32_t file, uint64_t size)
 }
 
 /* The whole file: the head lies ready, unless the connection has another form. */
-static void put_whole(struct web_answer *a, const struct site *s, const struct http_request *r, const struct site_file *f,
-                      enum http_coding c)
+static void put_whole(struct web_answer *a, const struct site *s, const struct http_request *r,
+                      const struct site_file *f, enum http_coding c)
 {
 	char fields[SITE_HEAD_MAX];
 	const uint64_t size = s->file[f->coded[c]].size;
@@ -134,7 +134,8 @@ static void put_unsatisfiable(struct web_answer *a, const struct http_request *r
 	put_status(a, r, 416, fields);
 }
 
-static void put_file(struct web_answer *a, const struct site *s, const struct http_request *r, uint32_t number, const char *boundary)
+static void put_file(struct web_answer *a, const struct site *s, const struct http_request *r, uint32_t number,
+                     const char *boundary)
 {
 	const struct site_file *f = &s->file[number];
 	unsigned available = 0;
@@ -208,8 +209,8 @@ void web_answer_make(struct web_answer *a, const struct site *site, const struct
 		a->ranges.n = 0;
 }
 
-size_t web_answer_part(char *buf, size_t size, const struct http_ranges *ranges, unsigned i, uint64_t file_bytes, const char *type,
-                   const char *boundary)
+size_t web_answer_part(char *buf, size_t size, const struct http_ranges *ranges, unsigned i, uint64_t file_bytes,
+                       const char *type, const char *boundary)
 {
 	const struct http_parts m = {.ranges = ranges, .size = file_bytes, .type = type, .boundary = boundary};
 	return i < ranges->n ? http_part_head_put(buf, size, &m, i) : http_parts_end_put(buf, size, &m);

@@ -1,9 +1,9 @@
 /*
- * The answer to a request: which file in which coding, by RFC 9110, as a text (the head of the response, and content that is
- * no file's) and ranges of a file behind it. A pure function of request and site.
+ * The answer to a request: which file in which coding, by RFC 9110, as a text (the head of the response, and
+ * content that is no file's) and ranges of a file behind it. A pure function of request and site.
  *
- *     GET, HEAD   the file of that path; of a path that ends in "/", its index.html. A path whose folder has an index.html
- *                 is redirected to the one with "/": 301
+ *     GET, HEAD   the file of that path; of a path that ends in "/", its index.html. A path whose folder has
+ *                 an index.html is redirected to the one with "/": 301
  *     OPTIONS     204 with Allow
  *     others      405 with Allow
  *
@@ -40,8 +40,9 @@ struct web_answer {
  * bytes with NUL. */
 void web_answer_make(struct web_answer *a, const struct site *site, const struct http_request *r, const char *boundary);
 
-/* The text before range i, or, for i == ranges.n, after the last. Returns its length; `size` of WEB_TEXT_MAX suffices. */
-size_t web_answer_part(char *buf, size_t size, const struct http_ranges *ranges, unsigned i, uint64_t file_bytes, const char *type,
-                   const char *boundary);
+/* The text before range i, or, for i == ranges.n, after the last. Returns its length; `size` of WEB_TEXT_MAX
+ * suffices. */
+size_t web_answer_part(char *buf, size_t size, const struct http_ranges *ranges, unsigned i, uint64_t file_bytes,
+                       const char *type, const char *boundary);
 
 #endif

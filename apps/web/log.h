@@ -5,11 +5,11 @@
  *     log_text.c     a line in the Combined Log Format
  *     log_kept.c     the control core takes what has been noted, `show web log`, the page /access.log
  *
- * Nothing waits for the control core: a request that finds the ring full is counted as web_log_lost. The control core takes
- * LOG_TAKE requests of a core in a turn, between its other work.
+ * Nothing waits for the control core: a request that finds the ring full is counted as web_log_lost. The
+ * control core takes LOG_TAKE requests of a core in a turn, between its other work.
  *
- * What a data core writes is untrusted, and most of it is text of a client: it is copied once, and a line escapes all that could
- * be taken for another line or a command of a terminal.
+ * What a data core writes is untrusted, and most of it is text of a client: it is copied once, and a line
+ * escapes all that could be taken for another line or a command of a terminal.
  */
 #ifndef APPS_WEB_LOG_H
 #define APPS_WEB_LOG_H
@@ -43,8 +43,9 @@ bool log_take_all(struct web_published *w);
 /*
  * The line of an entry, with NUL, in the Combined Log Format:
  *     address - - [time] "request line" status bytes "referer" "user agent"
- * As Apache's mod_log_config does, it writes a quotation mark and a backslash with a backslash before it, whitespace as in C, and
- * other bytes that are not printable ASCII as \xhh. seconds: when the request came, since 1970. Of a text that gets too long, the end is missing. Returns buf.
+ * As Apache's mod_log_config does, it writes a quotation mark and a backslash with a backslash before it,
+ * whitespace as in C, and other bytes that are not printable ASCII as \xhh. seconds: when the request came,
+ * since 1970. Of a text that gets too long, the end is missing. Returns buf.
  */
 #define LOG_LINE_MAX 1216
 char *log_line(char buf[LOG_LINE_MAX], const struct log_entry *e, uint64_t seconds);

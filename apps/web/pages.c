@@ -30,8 +30,8 @@ static bool part_state(struct page_walk *w, struct page_text *t)
 	store_look(&s);
 	page_print(t, "{\"uploads\":%llu,\"site\":", (ull)s.number);
 	put_site(t, &s);
-	page_print(t, ",\"answers_from_before\":%llu,\"loading\":%s,\"room_bytes\":%llu,\"left_out_entries\":[", (ull)s.answers,
-	           s.loading ? "true" : "false", (ull)s.room);
+	page_print(t, ",\"answers_from_before\":%llu,\"loading\":%s,\"room_bytes\":%llu,\"left_out_entries\":[",
+	           (ull)s.answers, s.loading ? "true" : "false", (ull)s.room);
 	return false;
 }
 

@@ -1,5 +1,5 @@
-/* The web application's pages of the HTTP server of management (docs/http.md): /access.log, and /api/v1/site, of which GET
- * describes the site that is served and PUT replaces it. */
+/* The web application's pages of the HTTP server of management (docs/http.md): /access.log, and /api/v1/site,
+ * of which GET describes the site that is served and PUT replaces it. */
 #ifndef APPS_WEB_PAGES_H
 #define APPS_WEB_PAGES_H
 

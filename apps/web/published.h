@@ -1,11 +1,11 @@
 /*
- * What control core and data cores of the web application know of each other: dp->plugin_data, which the control core writes,
- * and each data core's struct web_core (dp_plugin_shared).
+ * What control core and data cores of the web application know of each other: dp->plugin_data, which the
+ * control core writes, and each data core's struct web_core (dp_plugin_shared).
  *
- * There are two places for sites, of which one is in force. Requests are answered from it. Answers that were begun before it
- * changed go on from the other place; each data core counts those. Contents are sent without a copy: buffers name their bytes
- * until the peer has acknowledged them and the device has sent what it holds; each data core counts those too. The control core
- * writes a place only while no data core uses it:
+ * There are two places for sites, of which one is in force. Requests are answered from it. Answers that were
+ * begun before it changed go on from the other place; each data core counts those. Contents are sent without a
+ * copy: buffers name their bytes until the peer has acknowledged them and the device has sent what it holds;
+ * each data core counts those too. The control core writes a place only while no data core uses it:
  *
  *     change `current` (release), core_quiesce(): no new answer uses the other place
  *     until answers[] and held[] of every data core are 0 there: wait, or have them ended (`ended`)
@@ -55,7 +55,8 @@ struct web_published {
 struct web_core {
 	struct tcp_move_area move;    /* dataplane/tcp_move.h; first */
 	uint64_t answers[WEB_PLACES]; /* that are being sent, by place */
-	uint64_t held[WEB_PLACES];    /* buffers that name its bytes (bufpool.outside): at least as many as at the end of the last turn */
+	/* Buffers that name its bytes (bufpool.outside): at least as many as at the end of the last turn. */
+	uint64_t held[WEB_PLACES];
 	uint64_t head;                /* requests noted for the access log */
 	struct log_entry slot[LOG_SLOTS];
 };

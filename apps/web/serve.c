@@ -91,7 +91,7 @@ static struct {
 	uint32_t first[STATES], last[STATES];
 	const struct web_published *published;     /* NULL: nothing is */
 	const struct site *site[WEB_PLACES];       /* as published, when it was last looked at */
-	uint64_t answers[WEB_PLACES];              /* as in struct web_core: connections that are SENDING, or were before MOVING */
+	uint64_t answers[WEB_PLACES]; /* as in struct web_core: connections that are SENDING, or were before MOVING */
 	uint64_t ended;                            /* as published, when end_place() was last called for it */
 	uint32_t conns, moving;                    /* records; connections that are MOVING */
 	struct http_parser parser; /* of connections without a slot: between two requests while none of them is in work() */
@@ -181,7 +181,8 @@ static void enter(struct conn *c, enum state state)
 	join(c, state);
 }
 
-/* Until a connection has gone, its answer counts here, because it may go on here. The other core counts it before it says so. */
+/* Until a connection has gone, its answer counts here, because it may go on here. The other core counts it
+ * before it says so. */
 static void begin_moving(struct conn *c)
 {
 	if (c->state == SENDING)
@@ -293,8 +294,8 @@ static bool slot_take(struct conn *c)
 /* --- sending --- */
 
 /*
- * How much of a file to queue now: as much as may be sent, and AHEAD. Queued buffers are missing elsewhere if the peer does
- * not read, and leave the cache while they wait.
+ * How much of a file to queue now: as much as may be sent, and AHEAD. Queued buffers are missing elsewhere if
+ * the peer does not read, and leave the cache while they wait.
  */
 static uint32_t queue_room(const struct conn *c)
 {
@@ -337,7 +338,8 @@ static bool next_part(struct conn *c)
 	if (s->range > s->ranges.n)
 		return c->parts = false;
 	s->text_at = 0;
-	s->text_bytes = (uint32_t)web_answer_part(s->text, sizeof s->text, &s->ranges, s->range, s->size, s->type, web.boundary);
+	s->text_bytes = (uint32_t)web_answer_part(s->text, sizeof s->text, &s->ranges, s->range, s->size, s->type,
+	                                          web.boundary);
 	if (s->range < s->ranges.n) {
 		c->at = s->ranges.range[s->range].first;
 		c->end = s->ranges.range[s->range].last + 1;
@@ -622,8 +624,8 @@ static void expire(struct conn *c)
 		abort_conn(c);
 }
 
-/* Resets the connections that send from that place, or whose peer has not acknowledged all from there. One that moves is
- * reset if it comes back. True: any. */
+/* Resets the connections that send from that place, or whose peer has not acknowledged all from there. One that
+ * moves is reset if it comes back. True: any. */
 static bool end_place(unsigned place)
 {
 	bool any = false;
@@ -681,8 +683,8 @@ uint64_t serve_deadline(void)
 
 /* --- moves to another core (net/tcp/move.h) --- */
 
-/* A connection on its way, followed by ranges, the rest of the slot's text, and bytes: of an incomplete head (HEAD), or of
- * requests that wait (SENDING). */
+/* A connection on its way, followed by ranges, the rest of the slot's text, and bytes: of an incomplete head
+ * (HEAD), or of requests that wait (SENDING). */
 struct moved {
 	uint64_t site; /* the address of the site that the answer comes from, which all cores have in common */
 	uint64_t at, end;
@@ -706,7 +708,8 @@ static struct moved describe(const struct conn *c)
 	const struct slot *s = c->slot != NONE ? &web.slot[c->slot] : NULL;
 	const bool sends = c->state == SENDING;
 	return (struct moved){
-		.site = c->file == SITE_NONE ? 0 : (uint64_t)(uintptr_t)web.site[c->place], .at = c->at, .end = c->end, .due_ms = c->due_ms, .began_ms = c->began_ms,
+		.site = c->file == SITE_NONE ? 0 : (uint64_t)(uintptr_t)web.site[c->place],
+		.at = c->at, .end = c->end, .due_ms = c->due_ms, .began_ms = c->began_ms,
 		.acked = c->acked, .file = c->file, .named = s ? s->named : 0, .range = s ? s->range : 0,
 		.ranges = s && sends && c->parts ? s->ranges.n : 0, .text = s && sends ? s->text_bytes - s->text_at : 0,
 		.bytes = c->state == HEAD ? s->raw.n : waiting_bytes(c), .state = c->state, .closes = c->closes, .fin = c->fin,
@@ -755,8 +758,8 @@ static void move_left(struct tcp_conn *tcp, bool taken)
 	}
 }
 
-/* May an answer go on like this, from the present site? All that is used of m later is checked here, or is harmless. A site that
- * is not in force takes no further answers: published.h relies on that. */
+/* May an answer go on like this, from the present site? All that is used of m later is checked here, or is
+ * harmless. A site that is not in force takes no further answers: published.h relies on that. */
 static bool sending_ok(const struct moved *m, const struct http_range *range, const struct site *site)
 {
 	if (m->file == SITE_NONE)
@@ -874,8 +877,9 @@ static bool move_join(struct tcp_conn *tcp, const uint8_t *from, uint32_t n)
 		return false;
 	struct conn *c = &web.conn[web.conn_free];
 	web.conn_free = c->next;
-	*c = (struct conn){.tcp = tcp, .slot = NONE, .first = NONE, .last = NONE, .state = MOVING, .was = IDLE, .file = SITE_NONE,
-	                   .began_ms = m.began_ms, .acked = m.acked, .closes = m.closes, .fin = m.fin, .parts = m.parts};
+	*c = (struct conn){.tcp = tcp, .slot = NONE, .first = NONE, .last = NONE, .state = MOVING, .was = IDLE,
+	                   .file = SITE_NONE, .began_ms = m.began_ms, .acked = m.acked, .closes = m.closes,
+	                   .fin = m.fin, .parts = m.parts};
 	web.moving++;
 	if (!join_state(c, &m, from + sizeof m)) {
 		forget(c);
@@ -941,7 +945,8 @@ void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, u
 	http_init_fields(&web.parser);
 	new_boundary();
 	tcp_move_apps(tcp_data, moving, ARRAY_LEN(moving));
-	const int e = tcp_listen(tcp_data, &(struct tcp_listen){.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &tcp_events});
+	const struct tcp_listen all = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &tcp_events};
+	const int e = tcp_listen(tcp_data, &all);
 	assert(e == E_OK); /* the only listener */
 }
 

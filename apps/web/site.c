@@ -51,9 +51,9 @@ static const char *why_not(char path[SITE_PATH_MAX], const struct tar_entry *e)
 	return e->kind == TAR_SKIPPED ? e->why : tar_path(path, SITE_PATH_MAX, e->name);
 }
 
-/* Records: a link also needs that of the folder to which it may lead; a hard link may be another name of a symbolic one.
- * Bytes: two slots for each record, which may be rounded up to four; the path; the heads of a file for itself and for the file
- * of which it may be a coding; the text of a symbolic link. */
+/* Records: a link also needs that of the folder to which it may lead; a hard link may be another name of a
+ * symbolic one. Bytes: two slots for each record, which may be rounded up to four; the path; the heads of a
+ * file for itself and for the file of which it may be a coding; the text of a symbolic link. */
 static void count_entry(struct site_count *count, const struct tar_entry *e)
 {
 	char path[SITE_PATH_MAX];

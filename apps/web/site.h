@@ -1,6 +1,6 @@
 /*
- * A site: the files of a tar archive, ready to be sent. Contents stay in the archive. Beside it the control core builds an
- * index, in one piece, in which all places are offsets from its start:
+ * A site: the files of a tar archive, ready to be sent. Contents stay in the archive. Beside it the control
+ * core builds an index, in one piece, in which all places are offsets from its start:
  *
  *     struct site
  *     struct site_file [files]
@@ -9,11 +9,13 @@
  *
  * Archive and index lie at the same addresses on all cores. Data cores read both; neither changes.
  *
- * A file whose path has the suffix of a content coding (".gz", ".br", ".zst") is also sent in place of the file without the
- * suffix, to a client that accepts the coding (net/http/coding.h). For each such pair there is a head.
+ * A file whose path has the suffix of a content coding (".gz", ".br", ".zst") is also sent in place of the file
+ * without the suffix, to a client that accepts the coding (net/http/coding.h). For each such pair there is a
+ * head.
  *
- * A hard link and a symbolic link to a file are files of their own name, with the content of their target. A symbolic link to
- * a folder has no content: site_find() puts the path of that folder in place of the link's (site_links.c).
+ * A hard link and a symbolic link to a file are files of their own name, with the content of their target. A
+ * symbolic link to a folder has no content: site_find() puts the path of that folder in place of the link's
+ * (site_links.c).
  *
  * The order of the files is that of the archive, so two sites of one archive number them alike.
  */
@@ -75,7 +77,8 @@ struct site {
 	uint32_t served; /* so many of them are files with a name */
 	uint32_t folder_links;
 	uint32_t slots; /* a power of two */
-	uint32_t left_out; /* entries: links that lead nowhere, names that no request can ask for, kinds that tar_next() skips; */
+	uint32_t left_out; /* entries: links that lead nowhere, names that no request can ask for, kinds that tar_next()
+	                    * skips; */
 	struct site_omission omission[SITE_OMISSIONS_MAX]; /* the first of them */
 	struct site_file file[];
 };
@@ -87,8 +90,8 @@ struct site_count {
 };
 
 /*
- * An index in the making. Each step is short (SITE_STEP_BYTES, SITE_STEP_ENTRIES, SITE_STEP_LOOKUPS), so that the control core
- * does other work in between:
+ * An index in the making. Each step is short (SITE_STEP_BYTES, SITE_STEP_ENTRIES, SITE_STEP_LOOKUPS), so that
+ * the control core does other work in between:
  *
  *     site_begin(&m, archive, bytes);
  *     while ((step = site_count_step(&m)) == SITE_MORE)
@@ -122,16 +125,16 @@ enum site_step site_count_step(struct site_maker *m);
 #define SITE_WHY_MAX 1200
 char *site_why(char to[SITE_WHY_MAX], const struct site_maker *m);
 
-/* Begins the index at s, 8-byte aligned, of the archive that has been counted; `archive`: where it is now. Of several entries
- * of one name the last one counts, as with tar. */
+/* Begins the index at s, 8-byte aligned, of the archive that has been counted; `archive`: where it is now. Of
+ * several entries of one name the last one counts, as with tar. */
 void site_build(struct site_maker *m, struct site *s, const void *archive);
 enum site_step site_build_step(struct site_maker *m); /* never SITE_ERROR */
 
 /* A hash of the whole index; not 0. `alive` is called from time to time (core_alive). */
 uint64_t site_seal(const struct site *s, void (*alive)(void));
 
-/* The number of the file with this path of `n` bytes, which may lead over SITE_FOLDER_LINKS_MAX links to folders. A file with
- * exactly this path comes first. SITE_NONE: there is none. */
+/* The number of the file with this path of `n` bytes, which may lead over SITE_FOLDER_LINKS_MAX links to
+ * folders. A file with exactly this path comes first. SITE_NONE: there is none. */
 uint32_t site_find(const struct site *s, const char *path, size_t n);
 
 static inline const char *site_text(const struct site *s, uint64_t at)
@@ -147,8 +150,8 @@ static inline const uint8_t *site_content(const struct site *s, const struct sit
 /* The strong entity-tag of a file, with quotes; returns buf. */
 char *site_etag(char buf[SITE_ETAG_MAX], const struct site_file *f);
 
-/* The field lines of all responses about file f in that coding: validators, Vary, Content-Encoding. Returns the length; `size`
- * of SITE_HEAD_MAX suffices. */
+/* The field lines of all responses about file f in that coding: validators, Vary, Content-Encoding. Returns the
+ * length; `size` of SITE_HEAD_MAX suffices. */
 size_t site_fields(char *buf, size_t size, const struct site *s, const struct site_file *f, enum http_coding c);
 
 #endif

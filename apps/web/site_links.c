@@ -1,17 +1,19 @@
 /*
- * Symbolic links of a site. A link is followed as open() follows it in the unpacked archive: its text is relative to the folder
- * of its name, part by part, and where a part is itself a link, the text of that comes first. So "x/.." is the folder above the
- * one to which x leads. What leaves the archive is refused: it is not known where the archive would be unpacked.
+ * Symbolic links of a site. A link is followed as open() follows it in the unpacked archive: its text is
+ * relative to the folder of its name, part by part, and where a part is itself a link, the text of that comes
+ * first. So "x/.." is the folder above the one to which x leads. What leaves the archive is refused: it is not
+ * known where the archive would be unpacked.
  *
  * Invariants
- * 1. A link is followed independently of the others, over LINKS_MAX links and PARTS_MAX parts at most: the time for all of them
- *    grows with their number. A circle ends at LINKS_MAX.
+ * 1. A link is followed independently of the others, over LINKS_MAX links and PARTS_MAX parts at most: the time
+ *    for all of them grows with their number. A circle ends at LINKS_MAX.
  * 2. In which order entries stand in the archive makes no difference.
  * 3. The path of a folder to which a link leads has no link in it.
  *
  * The passes of site_build_step:
  *
- *     PASS_LINKS     coded[HTTP_IDENTITY] of a link becomes the number of the record to which it leads; SITE_NONE: it is left out.
+ *     PASS_LINKS     coded[HTTP_IDENTITY] of a link becomes the number of the record to which it leads;
+ *                    SITE_NONE: it is left out.
  *                    Where there is no record, one of SITE_FOLDER_OR_NOTHING is made
  *     PASS_FOLDERS   of these, those in which a file or a link lies become SITE_FOLDER
  *     PASS_NAMES     links become SITE_FILE, SITE_FOLDER_LINK or SITE_GONE

@@ -43,7 +43,8 @@ static uint32_t find_file(const struct site *s, const char *path, size_t n)
 	return i != SITE_NONE && s->file[i].kind == SITE_FILE ? i : SITE_NONE;
 }
 
-/* The longest of the folders of a path that is a link to a folder, of those whose names have `from` bytes or more; NULL: none. */
+/* The longest of the folders of a path that is a link to a folder, of those whose names have `from` bytes or
+ * more; NULL: none. */
 static const struct site_file *folder_link_on(const struct site *s, const char *path, size_t n, size_t from)
 {
 	struct siphash24 h = siphash24_begin(&site_key);

@@ -11,7 +11,8 @@ extern const struct siphash_key site_key;
 uint32_t site_record_find(const struct site *s, const char *path, size_t n);
 uint32_t site_record_find_hashed(const struct site *s, uint64_t hash, const char *path, size_t n); /* by site_key */
 
-/* A new record of this path, without NUL. An earlier one of that path becomes SITE_GONE; its number and content stay. */
+/* A new record of this path, without NUL. An earlier one of that path becomes SITE_GONE; its number and content
+ * stay. */
 struct site_file *site_record_new(struct site_maker *m, const char *path, size_t n, enum site_kind kind);
 
 /* Copies n bytes to the texts of the index; returns where they are. */

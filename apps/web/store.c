@@ -187,8 +187,8 @@ static void load_boot(void)
 	sealed_write(&list, &now);
 }
 
-/* Goes on using the memory of a place that the previous program has left. If that is not possible, the place is free, and
- * data cores end their answers from it. */
+/* Goes on using the memory of a place that the previous program has left. If that is not possible, the place is
+ * free, and data cores end their answers from it. */
 static void claim(struct place *p)
 {
 	if (!p->index)
@@ -284,11 +284,12 @@ static bool make_place(char why[STORE_WHY_MAX])
 	if (ms >= STORE_GRACE_MS) {
 		shared_store(&published->ended, other());
 		send_look();
-		fmt_format(why, STORE_WHY_MAX, "%llu answers from the site before are being ended, and others whose rest is not acknowledged; try again",
-		           (ull)answers);
+		fmt_format(why, STORE_WHY_MAX, "%llu answers from the site before are being ended, and others "
+		           "whose rest is not acknowledged; try again", (ull)answers);
 	} else {
-		fmt_format(why, STORE_WHY_MAX, "%llu answers are still being sent from the site before, and the rest of others is not "
-		           "acknowledged; in %llu s an upload ends them", (ull)answers, (ull)(STORE_GRACE_MS - ms + 999) / 1000);
+		fmt_format(why, STORE_WHY_MAX, "%llu answers are still being sent from the site before, and the rest "
+		           "of others is not acknowledged; in %llu s an upload ends them",
+		           (ull)answers, (ull)(STORE_GRACE_MS - ms + 999) / 1000);
 	}
 	return false;
 }

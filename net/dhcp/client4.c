@@ -149,7 +149,8 @@ static void uninstall(struct dhcp_client *c, const char *why)
 	c->installed = false;
 }
 
-/* Begins anew, with another address. The wait grows, so that a server that answers with NAK is not asked without end. */
+/* Begins anew, with another address. The wait grows, so that a server that answers with NAK is not asked
+ * without end. */
 static void fail(struct dhcp_client *c, const char *why, uint64_t now_ns)
 {
 	const uint64_t wait = c->failures == 0 ? SECOND : backoff(c, c->failures);
@@ -159,7 +160,8 @@ static void fail(struct dhcp_client *c, const char *why, uint64_t now_ns)
 	enter(c, DHCP_INIT, now_ns + wait);
 }
 
-/* When to send the next request in RENEWING or REBINDING, whose time ends then: half of the time left, at least 60 s. */
+/* When to send the next request in RENEWING or REBINDING, whose time ends then: half of the time left, at least
+ * 60 s. */
 static uint64_t half_to(uint64_t end_ns, uint64_t now_ns)
 {
 	const uint64_t half = end_ns > now_ns ? (end_ns - now_ns) / 2 : 0;

@@ -1,7 +1,8 @@
 /*
- * The client of DHCP for IPv4 (RFC 2131 4.4, RFC 2132; classless routes of RFC 3442; client identifiers in replies, RFC
- * 6842), with the probe of RFC 5227 2.1 for the address. A function of (message, time): the caller passes messages and the
- * time, sends and installs what struct dhcp_client_ops says, and calls dhcp_client_tick at the deadline.
+ * The client of DHCP for IPv4 (RFC 2131 4.4, RFC 2132; classless routes of RFC 3442; client identifiers in
+ * replies, RFC 6842), with the probe of RFC 5227 2.1 for the address. A function of (message, time): the caller
+ * passes messages and the time, sends and installs what struct dhcp_client_ops says, and calls dhcp_client_tick
+ * at the deadline.
  *
  *   state        event                       next         what happens
  *   OFF          start                       INIT         at once; RFC 2131 4.4.1's random wait is left out
@@ -15,13 +16,15 @@
  *                t, after 3 probes           BOUND        the address is installed
  *   REBOOTING    ACK                         PROBING      or BOUND, if the address is installed
  *                NAK                         INIT         the address is removed
- *                t, 2 requests sent          BOUND        if the lease has not ended (3.2), else INIT, with the same address
+ *                t, 2 requests sent          BOUND        if the lease has not ended (3.2), else INIT, with
+ *                                                       the same address
  *   BOUND        T1, up to 1/16 earlier      RENEWING     REQUEST to the server; ARP defends the address (net/arp.h)
  *                link comes up               REBOOTING    REQUEST of the address, to all
  *   RENEWING     ACK                         BOUND        from here on the address stays installed
  *                NAK                         INIT         the address is removed
  *                T2                          REBINDING    REQUEST to all
- *                t                           =            REQUEST again, after half of the time left, at least 60 s (4.4.5)
+ *                t                           =            REQUEST again, after half of the time left, at least
+ *                                                       60 s (4.4.5)
  *   REBINDING    ACK, NAK, t                 as RENEWING
  *                the lease ends              INIT         the address is removed
  *   any          release                     OFF          RELEASE to the server; the address is removed
@@ -31,7 +34,8 @@
  * 1. bound and unbound alternate, except that bound may repeat with other values of the same address.
  * 2. A reply is used only if its xid, hardware address and, if it has one, client identifier are ours.
  *
- * Deliberately missing: DHCPINFORM, authentication (RFC 3118), IPv6-only preferred (RFC 8925), forced renewal (RFC 3203).
+ * Deliberately missing: DHCPINFORM, authentication (RFC 3118), IPv6-only preferred (RFC 8925), forced renewal
+ * (RFC 3203).
  */
 #ifndef NET_DHCP_CLIENT4_H
 #define NET_DHCP_CLIENT4_H
@@ -78,7 +82,8 @@ enum dhcp_client_state {
 
 /* All are called from within module functions. */
 struct dhcp_client_ops {
-	/* Sends a message, from src (0: no address) to dst, both in host order; 255.255.255.255 is the link's broadcast. */
+	/* Sends a message, from src (0: no address) to dst, both in host order; 255.255.255.255 is the link's
+	 * broadcast. */
 	void (*send)(void *ctx, uint32_t src, uint32_t dst, const uint8_t *message, unsigned n);
 	/* Sends an ARP probe for the address (RFC 5227 1.1). */
 	void (*probe)(void *ctx, uint32_t addr);
@@ -120,8 +125,8 @@ void dhcp_client_init(struct dhcp_client *c, const struct dhcp_client_ops *ops, 
 /* Begins. `address`: one that was ours before the machine restarted, which is asked for (4.4.2); 0: none. */
 void dhcp_client_start(struct dhcp_client *c, uint32_t address, uint64_t now_ns);
 
-/* Continues with a lease that is still ours, of the program before; installs it. False: it has ended or is invalid, and the
- * client has begun anew. */
+/* Continues with a lease that is still ours, of the program before; installs it. False: it has ended or is
+ * invalid, and the client has begun anew. */
 bool dhcp_client_resume(struct dhcp_client *c, const struct dhcp_lease *lease, uint64_t now_ns);
 
 /* Gives the address back, and is off. */
@@ -136,8 +141,8 @@ void dhcp_client_link_up(struct dhcp_client *c, uint64_t now_ns);
 /* A message for the client's port from that address. CNT_delivered_dhcp, or why it is dropped. */
 enum counter dhcp_client_input(struct dhcp_client *c, const uint8_t *message, unsigned len, uint64_t now_ns);
 
-/* An ARP message on the link with this sender (probe: 0) and target: another station with our address, or that wants it.
- * mac: the sender's. */
+/* An ARP message on the link with this sender (probe: 0) and target: another station with our address, or that
+ * wants it. mac: the sender's. */
 void dhcp_client_arp(struct dhcp_client *c, uint32_t sender, uint32_t target, const uint8_t *mac, uint64_t now_ns);
 
 /* Does what is due. Returns the next deadline, UINT64_MAX: none. */

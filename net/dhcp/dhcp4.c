@@ -101,7 +101,8 @@ enum dhcp4_type dhcp4_type(const struct dhcp4_options *o)
 	return (enum dhcp4_type)type;
 }
 
-void dhcp4_begin(struct dhcp4_build *b, uint8_t *at, uint8_t op, enum dhcp4_type type, uint32_t xid, const uint8_t *chaddr)
+void dhcp4_begin(struct dhcp4_build *b, uint8_t *at, uint8_t op, enum dhcp4_type type, uint32_t xid,
+                 const uint8_t *chaddr)
 {
 	*b = (struct dhcp4_build){.at = at, .len = DHCP4_OPTIONS};
 	memset(at, 0, DHCP4_BYTES_MIN);

@@ -95,12 +95,12 @@ struct dhcp4_options {
 /* Is it a whole message with options, rather than one of BOOTP with another vendor's area? */
 bool dhcp4_has_options(const uint8_t *message, unsigned len);
 
-/* Finds the options of a message. CNT_drop_dhcp_malformed: it is too short, its magic cookie is another one, or an option
- * does not fit its field. */
+/* Finds the options of a message. CNT_drop_dhcp_malformed: it is too short, its magic cookie is another one, or
+ * an option does not fit its field. */
 enum counter dhcp4_options(const uint8_t *message, unsigned len, struct dhcp4_options *out);
 
-/* Copies the option, all its pieces together, into out. Returns its length; E_NOENT: the message has none; E_NOMEM: it is
- * longer than room. */
+/* Copies the option, all its pieces together, into out. Returns its length; E_NOENT: the message has none;
+ * E_NOMEM: it is longer than room. */
 int dhcp4_option(const struct dhcp4_options *o, enum dhcp4_option_code code, uint8_t *out, unsigned room);
 
 /* The value of an option of 4 octets; false: it is missing, or of another length. */
@@ -117,8 +117,10 @@ struct dhcp4_build {
 	bool full; /* an option did not fit, and is missing */
 };
 
-/* Begins a message with all fixed fields zero but op, htype, hlen and xid, the cookie, and option 53. chaddr: 6 bytes. */
-void dhcp4_begin(struct dhcp4_build *b, uint8_t *at, uint8_t op, enum dhcp4_type type, uint32_t xid, const uint8_t *chaddr);
+/* Begins a message with all fixed fields zero but op, htype, hlen and xid, the cookie, and option 53.
+ * chaddr: 6 bytes. */
+void dhcp4_begin(struct dhcp4_build *b, uint8_t *at, uint8_t op, enum dhcp4_type type, uint32_t xid,
+                 const uint8_t *chaddr);
 /* n is at most 255. */
 void dhcp4_put(struct dhcp4_build *b, enum dhcp4_option_code code, const void *data, unsigned n);
 void dhcp4_put_u32(struct dhcp4_build *b, enum dhcp4_option_code code, uint32_t value);

@@ -128,8 +128,8 @@ bool dhcp_lease_has_domain(const struct dhcp_lease *l)
 	return n < DHCP_DOMAIN_SIZE && label > 0;
 }
 
-/* RFC 2132 3.17. Some servers end it with a NUL, some with a dot. One that is no domain, or too long, is left out: an address is
- * of use without it. */
+/* RFC 2132 3.17. Some servers end it with a NUL, some with a dot. One that is no domain, or too long, is left
+ * out: an address is of use without it. */
 static void read_domain(const struct dhcp4_options *o, struct dhcp_lease *l)
 {
 	uint8_t value[DHCP_DOMAIN_SIZE + 1];

@@ -19,8 +19,8 @@ enum counter dhcp_relay4_check(const uint8_t *in, unsigned len, uint8_t *op)
 	return *op == DHCP4_REQUEST || *op == DHCP4_REPLY ? CNT_NONE : CNT_drop_dhcp_malformed;
 }
 
-/* Finds option 82 in the options field, where relay agents put it (RFC 3046 2.1), and in *end the place of the end option,
- * or of the end of the field. The options have been checked. */
+/* Finds option 82 in the options field, where relay agents put it (RFC 3046 2.1), and in *end the place of the
+ * end option, or of the end of the field. The options have been checked. */
 static bool find_agent(const uint8_t *message, unsigned len, struct place *agent, unsigned *end)
 {
 	bool found = false;
@@ -85,8 +85,8 @@ static enum counter set_agent(const struct dhcp_relay4 *r, uint8_t *out, unsigne
 	return CNT_NONE;
 }
 
-enum counter dhcp_relay4_request(const struct dhcp_relay4 *r, const uint8_t *in, unsigned len, uint8_t *out, unsigned *n,
-                                 bool *without)
+enum counter dhcp_relay4_request(const struct dhcp_relay4 *r, const uint8_t *in, unsigned len, uint8_t *out,
+                                 unsigned *n, bool *without)
 {
 	struct dhcp4_options options;
 	const bool first = be32_load(in + DHCP4_GIADDR) == 0; /* no other relay agent had it before */

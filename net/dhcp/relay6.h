@@ -5,8 +5,9 @@
  *     a relay message (RFC 8415 9): octet 0 msg-type, 1 hop-count, 2 link-address, 18 peer-address, 34 options
  *     an option: 2 octets of code, 2 of length, and so many octets
  *
- * Deliberately missing: options of other RFCs that relay agents may add (remote ID, subscriber ID, the client's link-layer
- * address), prefix delegation (19.1.3: no route is made of a delegated prefix), and DHCPv4 over DHCPv6 (RFC 7341).
+ * Deliberately missing: options of other RFCs that relay agents may add (remote ID, subscriber ID, the client's
+ * link-layer address), prefix delegation (19.1.3: no route is made of a delegated prefix), and DHCPv4 over
+ * DHCPv6 (RFC 7341).
  */
 #ifndef NET_DHCP_RELAY6_H
 #define NET_DHCP_RELAY6_H

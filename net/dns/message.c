@@ -64,8 +64,8 @@ struct reader {
 	unsigned len, at;
 };
 
-/* Reads the name at r->at, and moves behind it. `to` gets it as text; a byte that is in no name of ours becomes '?', so that the
- * name equals none. False: it is malformed. */
+/* Reads the name at r->at, and moves behind it. `to` gets it as text; a byte that is in no name of ours becomes
+ * '?', so that the name equals none. False: it is malformed. */
 static bool take_name(struct reader *r, char to[DNS_NAME_MAX])
 {
 	unsigned at = r->at, n = 0, first = r->at; /* first: a pointer must point before this */
@@ -163,9 +163,10 @@ static void take_address(struct dns_answer *a, const struct record *r, enum dns_
 	use_ttl(a, r->ttl);
 }
 
-/* Looks through the answers for those of `name`. True: it has an alias, which is now in `name`. False: it has not. *whole is false
- * if a record is malformed. */
-static bool look(struct reader r, unsigned records, char name[DNS_NAME_MAX], enum dns_type type, struct dns_answer *a, bool *whole)
+/* Looks through the answers for those of `name`. True: it has an alias, which is now in `name`. False: it has
+ * not. *whole is false if a record is malformed. */
+static bool look(struct reader r, unsigned records, char name[DNS_NAME_MAX], enum dns_type type,
+                 struct dns_answer *a, bool *whole)
 {
 	struct record record;
 	for (unsigned i = 0; i < records; i++) {

@@ -1,13 +1,15 @@
 /*
- * Messages of a DNS stub resolver (RFC 1035 4): a question, and what an answer says about it. Names are text: labels of letters,
- * digits, hyphens and underscores with dots between them, none at the end. Letter case does not count (RFC 4343).
+ * Messages of a DNS stub resolver (RFC 1035 4): a question, and what an answer says about it. Names are text:
+ * labels of letters, digits, hyphens and underscores with dots between them, none at the end. Letter case does
+ * not count (RFC 4343).
  *
- * An answer counts only if it repeats the ID and the question (RFC 5452 9.1); its sender and port are for the caller to compare.
- * Of its answer section the addresses (A, RFC 1035 3.4.1; AAAA, RFC 3596) of the name count, or of the name at the end of the
- * chain of aliases (CNAME) that begins with it. All else is ignored, the additional section too.
+ * An answer counts only if it repeats the ID and the question (RFC 5452 9.1); its sender and port are for the
+ * caller to compare. Of its answer section the addresses (A, RFC 1035 3.4.1; AAAA, RFC 3596) of the name count,
+ * or of the name at the end of the chain of aliases (CNAME) that begins with it. All else is ignored, the
+ * additional section too.
  *
- * Work is bounded: at most DNS_RECORDS_MAX records are looked at, DNS_ALIASES_MAX aliases followed, and a pointer of a compressed name
- * (4.1.4) must point before the labels that it follows, so that no name is a loop.
+ * Work is bounded: at most DNS_RECORDS_MAX records are looked at, DNS_ALIASES_MAX aliases followed, and a
+ * pointer of a compressed name (4.1.4) must point before the labels that it follows, so that no name is a loop.
  *
  * Deliberately missing: EDNS(0), DNSSEC, and TCP, which RFC 7766 5 demands of stub resolvers too. An
  * answer that does not fit into 512 bytes is truncated, and does not count.

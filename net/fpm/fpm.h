@@ -90,8 +90,8 @@ enum fpm_error {
 /* The text in FPM_ERRORS; "no error" for FPM_OK. */
 const char *fpm_error_text(enum fpm_error e);
 
-/* Why a message was refused or skipped, and the name for counters: messages that are not about routes (CONTROL to MPLS),
- * routes of other families and types (FAMILY to ROUTE_TYPE), next hops and next-hop objects. */
+/* Why a message was refused or skipped, and the name for counters: messages that are not about routes (CONTROL
+ * to MPLS), routes of other families and types (FAMILY to ROUTE_TYPE), next hops and next-hop objects. */
 #define FPM_SKIPS(X) \
 	X(CONTROL, "control") \
 	X(LINK, "link") \

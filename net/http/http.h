@@ -26,8 +26,8 @@
  * A server of content begins with http_init_fields() instead: the request then has the values of the
  * fields of HTTP_FIELDS, which range.h, condition.h and coding.h read.
  *
- * The content of a PUT, POST or PATCH is read by http_content() while the request is valid. Other bodies with a length up to
- * HTTP_BODY_MAX are read and discarded, longer ones are refused: 413; without a length: 411.
+ * The content of a PUT, POST or PATCH is read by http_content() while the request is valid. Other bodies with a
+ * length up to HTTP_BODY_MAX are read and discarded, longer ones are refused: 413; without a length: 411.
  *
  * Deliberately missing: upgrades, request content in chunks, trailers.
  */
@@ -120,8 +120,8 @@ struct http_request {
 	 * (RFC 9110 5.3). A date, a Range or an If-Range that comes twice is thereby malformed, for which
 	 * 13.1.3, 13.1.4, 14.2 and 13.1.5 have the rule. */
 	const char *field[HTTP_FIELD_COUNT];
-	/* With a log (http_set_log): the first bytes of the request line as they came, whatever they are, also of a line
-	 * that is refused. No NUL stands at their end. */
+	/* With a log (http_set_log): the first bytes of the request line as they came, whatever they are, also
+	 * of a line that is refused. No NUL stands at their end. */
 	const char *line;
 	uint32_t line_bytes; /* at most HTTP_LINE_KEPT */
 };
@@ -165,8 +165,8 @@ static inline void http_set_log(struct http_parser *p, bool on)
 /* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
 
-/* Of n bytes behind the head of a request with content, as many belong to its content as this returns: they are taken. 0: all
- * of the content has been taken. What is not taken is discarded by http_next(). */
+/* Of n bytes behind the head of a request with content, as many belong to its content as this returns: they are
+ * taken. 0: all of the content has been taken. What is not taken is discarded by http_next(). */
 uint32_t http_content(struct http_parser *p, uint32_t n);
 
 /* The request has been answered. Its path, query, host and fields are gone. */

@@ -13,7 +13,8 @@ static void break_off(struct http_response *r, const char *why)
 
 /* --- the head --- */
 
-/* HTTP-version SP status-code [SP reason-phrase] (4). The blank before an empty reason is missing in some servers' answers. */
+/* HTTP-version SP status-code [SP reason-phrase] (4). The blank before an empty reason is missing in some
+ * servers' answers. */
 static void status_line(struct http_response *r, struct http_text t)
 {
 	static const char version[] = "HTTP/1.";

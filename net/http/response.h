@@ -1,6 +1,6 @@
 /*
- * HTTP/1.1 for a client: reads the response to a GET (RFC 9112 4 to 7). No TCP, no clock, no memory except struct http_response.
- * Input arrives in pieces of any size.
+ * HTTP/1.1 for a client: reads the response to a GET (RFC 9112 4 to 7). No TCP, no clock, no memory except
+ * struct http_response. Input arrives in pieces of any size.
  *
  *     http_response_init(&r, limit);
  *     n = http_response_input(&r, data, len, &piece);   takes n <= len bytes, of which `piece` is content
@@ -10,14 +10,16 @@
  *     STATUS, FIELDS --end of the head--> a state of the content --its end--> ENDED
  *     any --what RFC 9112 forbids, or a limit--> BROKEN, which takes nothing; `why` says what it was
  *
- * Responses with a status of 1xx before the one that counts are skipped. A response is refused if its length is ambiguous: two
- * Content-Lengths, one beside a Transfer-Encoding, another coding than `chunked` (6.3), or either in a form that the grammar does
- * not have; a bare CR or LF; a line that continues another one (5.2).
+ * Responses with a status of 1xx before the one that counts are skipped. A response is refused if its length is
+ * ambiguous: two Content-Lengths, one beside a Transfer-Encoding, another coding than `chunked` (6.3), or
+ * either in a form that the grammar does not have; a bare CR or LF; a line that continues another one (5.2).
  *
- * Limits: HTTP_RESPONSE_HEAD bytes of all heads and trailers together, HTTP_RESPONSE_LINE of a chunk's line, and `limit` bytes of
- * content. A field whose line is longer than HTTP_RESPONSE_LINE is ignored, unless it is one that counts.
+ * Limits: HTTP_RESPONSE_HEAD bytes of all heads and trailers together, HTTP_RESPONSE_LINE of a chunk's line,
+ * and `limit` bytes of content. A field whose line is longer than HTTP_RESPONSE_LINE is ignored, unless it is
+ * one that counts.
  *
- * Deliberately missing: content codings, which the client must not ask for; ranges; the end of a connection that is used again.
+ * Deliberately missing: content codings, which the client must not ask for; ranges; the end of a connection
+ * that is used again.
  */
 #ifndef NET_HTTP_RESPONSE_H
 #define NET_HTTP_RESPONSE_H

@@ -3,7 +3,7 @@
 
 #include "lib/mem.h"
 
-#define RATE_MAX 6 /* a server that has sent kisses is asked at most 64 times more rarely, and not beyond NTP_POLL_MAX */
+#define RATE_MAX 6 /* after kisses a server is asked at most 64 times more rarely, and not beyond NTP_POLL_MAX */
 
 /* 7.4 */
 #define KISS_DENY 0x44454e59u /* DENY */
@@ -191,8 +191,8 @@ static void update(struct ntp_client *c, uint64_t offset_ns, int64_t jitter_ns, 
 	c->ops->adjust(c->ctx, &order, offset_ns, now_ns);
 }
 
-/* While the clock has not been set, the first server whose samples suffice does not decide alone, as long as the majority of
- * those that answer may follow: a wrong clock would stay for WATCH. */
+/* While the clock has not been set, the first server whose samples suffice does not decide alone, as long as
+ * the majority of those that answer may follow: a wrong clock would stay for WATCH. */
 static bool is_too_early(struct ntp_client *c, unsigned survivors, uint64_t now_ns)
 {
 	unsigned answering = 0;
@@ -249,7 +249,8 @@ static void take_answer(struct ntp_client *c, struct ntp_server *s, const struct
 		s->burst = NTP_BURST - 1;
 		s->next_ns = now_ns + NTP_BURST_NS;
 	}
-	if (!ntp_sample_make(&sample, s->sent_ns, p->receive_ns, p->transmit_ns, now_ns, ntp_precision_ns(p->precision) + 1000))
+	const int64_t precision_ns = ntp_precision_ns(p->precision) + 1000;
+	if (!ntp_sample_make(&sample, s->sent_ns, p->receive_ns, p->transmit_ns, now_ns, precision_ns))
 		return;
 	ntp_filter_add(&s->filter, &sample);
 	judge(c, (unsigned)(s - c->server), now_ns);
@@ -294,7 +295,8 @@ int64_t ntp_client_root_dispersion(const struct ntp_client *c, uint64_t now_ns)
 	const struct ntp_server *s = &c->server[c->peer];
 	if (!c->synchronized)
 		return 0;
-	const int64_t own = s->estimate.dispersion_ns + s->estimate.jitter_ns + (c->offset_ns < 0 ? -c->offset_ns : c->offset_ns) +
+	const int64_t offset = c->offset_ns < 0 ? -c->offset_ns : c->offset_ns;
+	const int64_t own = s->estimate.dispersion_ns + s->estimate.jitter_ns + offset +
 	                    ntp_drift_ns(now_ns - c->updated_ns);
 	return s->last.root_dispersion_ns + (own < NTP_DISTANCE_MIN_NS ? NTP_DISTANCE_MIN_NS : own);
 }

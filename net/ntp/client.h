@@ -1,7 +1,8 @@
 /*
- * An NTP client of several servers (RFC 5905: client mode of NTPv4): when to ask which, and what becomes of the answers. A
- * function of (packet, time): the caller passes answers and the time, and receives calls of struct ntp_ops. It allocates
- * nothing. Times are nanoseconds of a steady clock that does not go back; of UTC where the name says so.
+ * An NTP client of several servers (RFC 5905: client mode of NTPv4): when to ask which, and what becomes of the
+ * answers. A function of (packet, time): the caller passes answers and the time, and receives calls of struct
+ * ntp_ops. It allocates nothing. Times are nanoseconds of a steady clock that does not go back; of UTC where
+ * the name says so.
  *
  * A server:
  *
@@ -14,16 +15,17 @@
  *     asking    kiss DENY or RSTR                  -                                             denied
  *     denied    ntp_server_set, ntp_server_clear   -                                             asking, -
  *
- * The interval between requests is 2^poll seconds, of the discipline's poll, plus up to 1/16 at random, so that clients that
- * started together do not stay together. A server that has not answered NTP_UNREACHABLE requests in a row is asked more and more
- * rarely (13.2). With `iburst` a server that begins, or answers again, is asked eight times, two seconds apart.
+ * The interval between requests is 2^poll seconds, of the discipline's poll, plus up to 1/16 at random, so that
+ * clients that started together do not stay together. A server that has not answered NTP_UNREACHABLE requests
+ * in a row is asked more and more rarely (13.2). With `iburst` a server that begins, or answers again, is asked
+ * eight times, two seconds apart.
  *
- * Until the clock has been set, the survivors of the selection must be the majority of the servers that answer, or NTP_SETTLE_NS
- * must have passed since the first selection.
+ * Until the clock has been set, the survivors of the selection must be the majority of the servers that answer,
+ * or NTP_SETTLE_NS must have passed since the first selection.
  *
  * Invariants
- * 1. An answer counts only if it repeats the random cookie of the last request, which has not been answered yet: a duplicate
- *    or a replay is dropped (8; 9.2, figure 22, tests 1 and 2).
+ * 1. An answer counts only if it repeats the random cookie of the last request, which has not been answered
+ *    yet: a duplicate or a replay is dropped (8; 9.2, figure 22, tests 1 and 2).
  * 2. The clock is changed by a sample that is newer than the last one that has changed it.
  * 3. A kiss counts under the same condition as an answer.
  */
@@ -71,8 +73,8 @@ struct ntp_ops {
 	/* Sends a request to the server of that number. Returns the time at which it was sent, 0: it was not. */
 	uint64_t (*send)(void *ctx, unsigned server, const uint8_t request[NTP_BYTES]);
 	uint64_t (*random)(void *ctx);
-	/* The clock's UTC minus the time of the steady clock, at that time; 0: it is not known, or NTP has not set it: the next
-	 * update sets it, however far it is. */
+	/* The clock's UTC minus the time of the steady clock, at that time; 0: it is not known, or NTP has not
+	 * set it: the next update sets it, however far it is. */
 	uint64_t (*clock)(void *ctx, uint64_t now_ns);
 	/* Obeys an order of the discipline; of NTP_STEP `utc_minus_now` is the new value of clock(). */
 	void (*adjust)(void *ctx, const struct ntp_order *order, uint64_t utc_minus_now, uint64_t now_ns);
@@ -103,8 +105,8 @@ void ntp_server_clear(struct ntp_client *c, unsigned i, uint64_t now_ns);
 /* Sends what is due, and returns the time of the next request; UINT64_MAX: none. */
 uint64_t ntp_client_tick(struct ntp_client *c, uint64_t now_ns);
 
-/* A packet for the client from server i, which came from its address and port, at now_ns. CNT_NONE: it counts. Otherwise why it
- * was dropped, as of ntp_answer(); CNT_drop_ntp_origin also if no request waits. */
+/* A packet for the client from server i, which came from its address and port, at now_ns. CNT_NONE: it counts.
+ * Otherwise why it was dropped, as of ntp_answer(); CNT_drop_ntp_origin also if no request waits. */
 enum counter ntp_client_input(struct ntp_client *c, unsigned i, const uint8_t *data, unsigned len, uint64_t now_ns);
 
 /* The state of the whole client as a server would announce it (11.2.3): stratum of the system peer plus one; 16: not

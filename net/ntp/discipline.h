@@ -1,5 +1,6 @@
 /*
- * The clock discipline: what becomes of the clock when its offset from the selected servers is known (RFC 5905 11.3, 12).
+ * The clock discipline: what becomes of the clock when its offset from the selected servers is known (RFC 5905
+ * 11.3, 12).
  *
  *     state    an update with               does                                              next
  *     UNSET    any offset                   sets the clock                                    SYNC
@@ -14,13 +15,15 @@
  * 11.2.3 has all associations reset after a step, because it invalidates their samples. Here it does
  * not (filter.h), so they stay.
  *
- * The loop is not that of RFC 5905 appendix A.5.5.6, whose time constant assumes offsets of a clock that it slews meanwhile, and a
- * start with a known frequency. Here samples are of a steady clock (filter.h), so the loop can be faster: an update is slewed
- * within two poll intervals, and a part of it, divided by the time since the last update, goes into the frequency: 1/16 if that time is
- * an interval, 1/4 if it is four or more. In the first case half of the offset has been slewed by the next update, and both
- * poles of the loop are at 3/4; in the second all of it, and both are at 1/2: it is critically damped.
+ * The loop is not that of RFC 5905 appendix A.5.5.6, whose time constant assumes offsets of a clock that it
+ * slews meanwhile, and a start with a known frequency. Here samples are of a steady clock (filter.h), so the
+ * loop can be faster: an update is slewed within two poll intervals, and a part of it, divided by the time
+ * since the last update, goes into the frequency: 1/16 if that time is an interval, 1/4 if it is four or more.
+ * In the first case half of the offset has been slewed by the next update, and both poles of the loop are at
+ * 3/4; in the second all of it, and both are at 1/2: it is critically damped.
  *
- * The poll interval follows the offsets (A.5.5.6): while they are within PGATE times the jitter it grows, else it shrinks.
+ * The poll interval follows the offsets (A.5.5.6): while they are within PGATE times the jitter it grows, else
+ * it shrinks.
  */
 #ifndef NET_NTP_DISCIPLINE_H
 #define NET_NTP_DISCIPLINE_H

@@ -1,10 +1,11 @@
 /*
- * The clock filter of an association (RFC 5905 10): of the last eight samples that with the shortest delay counts, because
- * queues on the way make the delay longer and the offset wrong; of several the newest.
+ * The clock filter of an association (RFC 5905 10): of the last eight samples that with the shortest delay
+ * counts, because queues on the way make the delay longer and the offset wrong; of several the newest.
  *
- * An offset is UTC minus the local clock. The local clock is a steady one, which nobody sets (core_now_ns()). So samples stay
- * comparable when the time of day is set or slewed. An old sample is carried forward by the frequency error of the local clock as
- * far as it is known. Offsets are modulo 2^64, times and all else nanoseconds.
+ * An offset is UTC minus the local clock. The local clock is a steady one, which nobody sets (core_now_ns()).
+ * So samples stay comparable when the time of day is set or slewed. An old sample is carried forward by the
+ * frequency error of the local clock as far as it is known. Offsets are modulo 2^64, times and all else
+ * nanoseconds.
  */
 #ifndef NET_NTP_FILTER_H
 #define NET_NTP_FILTER_H

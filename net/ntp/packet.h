@@ -2,12 +2,12 @@
  * NTP packets of a client (RFC 5905 7.3): the request that it sends, and the checks of an answer. Times of servers are
  * nanoseconds since 1970 (UTC), root delay and dispersion nanoseconds.
  *
- * A request has nothing but version, mode and a random transmit timestamp, the cookie. An answer repeats the cookie as origin
- * timestamp, which nobody off the path can guess. The client keeps the real time of the request (as in
- * draft-ietf-ntp-data-minimization).
+ * A request has nothing but version, mode and a random transmit timestamp, the cookie. An answer repeats the
+ * cookie as origin timestamp, which nobody off the path can guess. The client keeps the real time of the
+ * request (as in draft-ietf-ntp-data-minimization).
  *
- * Deliberately missing: authentication by a symmetric key or NTS (RFC 8915): extension fields and a MAC are ignored. Modes
- * other than client.
+ * Deliberately missing: authentication by a symmetric key or NTS (RFC 8915): extension fields and a MAC are
+ * ignored. Modes other than client.
  */
 #ifndef NET_NTP_PACKET_H
 #define NET_NTP_PACKET_H

@@ -105,8 +105,8 @@ static int64_t selection_jitter(const struct ntp_candidate *c, const struct set 
 	return s->n > 1 ? ntp_root(divide(squares, s->n - 1)) : 0;
 }
 
-/* 11.2.2: while there are more than enough, the one with the largest selection jitter goes, unless that is less than what
- * any of them varies by itself. A preferred one stays. */
+/* 11.2.2: while there are more than enough, the one with the largest selection jitter goes, unless that is less
+ * than what any of them varies by itself. A preferred one stays. */
 static void cluster(struct ntp_candidate *c, struct set *s)
 {
 	while (s->n > SURVIVORS_MIN) {

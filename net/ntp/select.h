@@ -1,7 +1,7 @@
 /*
- * Which servers tell the time (RFC 5905 11.2): the selection algorithm finds the largest majority whose intervals of
- * correctness intersect, the cluster algorithm removes those farthest from the others, and the rest is combined. A pure function
- * of its argument.
+ * Which servers tell the time (RFC 5905 11.2): the selection algorithm finds the largest majority whose
+ * intervals of correctness intersect, the cluster algorithm removes those farthest from the others, and the
+ * rest is combined. A pure function of its argument.
  */
 #ifndef NET_NTP_SELECT_H
 #define NET_NTP_SELECT_H
