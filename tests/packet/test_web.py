@@ -385,6 +385,28 @@ def test_peer_that_does_not_read(web):
     assert Client(web, sport=43000).open().is_open()
 
 
+@pytest.mark.parametrize("seconds, ends", ((2, False), (10, True)))
+def test_rate_of_a_reader(web, seconds, ends):
+    """After 30 s at least 512 bytes a second, on average: a window of 1,460 bytes each 2 s, each 10 s."""
+    c = Client(web).open()
+    c.send("PA", b"GET /big.bin HTTP/1.1\r\nHost: x\r\n\r\n", window=1460)
+    for _ in range(100 // seconds):
+        web.time(seconds * SECOND)
+        flags = ""
+        while web.outs[0]:
+            segment = c.take()
+            flags += str(segment.flags)
+            if segment.seq == c.ack:
+                c.ack += len(bytes(segment.payload))
+        if "R" in flags:
+            break
+        c.send("A", window=1460)
+    assert ("R" in flags) == ends
+    assert web.counted().get("web_timeouts", 0) == ends
+    c.send("R")
+    web.outs[0].clear()
+
+
 def test_no_memory_for_what_is_published(make):
     """The data cores serve nothing, and go on. The data-plane state alone fits into so much memory."""
     m = make(module(), memory=1252, boot=False)
