@@ -66,8 +66,8 @@ void router_send(struct pkt *p, uint32_t nh);
 /* Sends our own packet of ip_len bytes in e, caused by packet `about`, to nh. */
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh);
 
-/* Cuts off bytes after the IP packet of `total` bytes, down to Ethernet's minimum. Completes a
- * partial checksum first. headers: as above. */
+/* Cuts off bytes after the IP packet of `total` bytes, down to Ethernet's minimum. Completes a partial
+ * checksum first. headers: as for ingress_complete(). */
 void router_trim(struct pkt *p, unsigned total, unsigned headers);
 
 /* Takes a buffer for one more ICMP message. False: the limit permits none now, or the pool is

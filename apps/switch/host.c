@@ -1,6 +1,5 @@
 /*
- * Frames to the machine itself. What data cores of an application without services do with them, as
- * apps/echo: the control core answers.
+ * Frames to the machine itself. Data cores do with them what those of apps/echo do: the control core answers.
  *
  * A frame to a group is flooded and, if it concerns us, given to the control core too. So that the control
  * core does not see each broadcast of a large VLAN, only these concern us:

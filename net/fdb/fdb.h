@@ -13,8 +13,7 @@
  * line each. An entry goes into its first bucket if that has a free slot. So a look-up reads one cache line
  * for most stations and two at most; fdb_lookup_batch prefetches both for a vector together. The
  * table takes 10 bytes a station, besides 5 of the writer's own: 9.5 MiB for a million. It is at most four
- * fifths full; then a million insertions
- * copy 18,000 others (test_fdb).
+ * fifths full; then a million insertions copy 18,000 others (test_fdb).
  *
  * To make room the writer copies entries to their other bucket, copy first. A reader that has looked at
  * that bucket before the copy and at this one after it finds nothing. The frame is then flooded, as for any

@@ -30,7 +30,8 @@ static enum fpm_error message_length(const uint8_t *p, uint32_t n, uint32_t *len
 	return swapped >= NLMSG_LEN && swapped <= n ? FPM_ERR_BYTE_ORDER : FPM_ERR_MESSAGE_LENGTH;
 }
 
-/* The groups of three or four types of rtnetlink.h that routes and next hops are not among. */
+/* What a message that is not about routes or next hops is about. rtnetlink.h numbers types in groups: new, delete,
+ * get, and sometimes set. */
 static enum fpm_skip skip_of(uint16_t type)
 {
 	static const struct {

@@ -3,8 +3,8 @@
 
 /*
  * The partner of which nothing has been heard (Partner_Admin parameters, 6.4.7): a link that cannot be
- * aggregated, and is ready. So a partner without LACP gets a single link. It is told of us each second: one
- * that begins to listen need not wait for half a minute.
+ * aggregated, and is ready. So a partner without LACP gets a single link. LACP_TIMEOUT: PDUs are sent to it
+ * each second, so one that begins to listen need not wait for half a minute.
  */
 static const struct lacp_end partner_admin = {
 	.state = LACP_TIMEOUT | LACP_SYNCHRONIZATION | LACP_COLLECTING | LACP_DISTRIBUTING,

@@ -112,7 +112,7 @@ static struct snoop_group *find_group(struct snoop *s, const struct snoop_vlan *
 	return NULL;
 }
 
-/* A group without ports, which the caller gives it one. NULL: there is no room. */
+/* A new group, without ports: the caller gives it one. NULL: there is no room. */
 static struct snoop_group *add_group(struct snoop *s, struct snoop_vlan *v, const struct net_addr *addr)
 {
 	const unsigned vlan = (unsigned)(v - s->vlan), i = s->free;
@@ -143,8 +143,8 @@ static void remove_group(struct snoop *s, struct snoop_group *g)
 	s->free = i;
 }
 
-/* Changes the ports of a group, of which one at least is left or it is removed. False: there is no room in the
- * caller's table, and the group is removed. */
+/* Changes the ports of a group. If none is left it is removed. False: there is no room in the caller's table,
+ * and the group is removed. */
 static bool set_ports(struct snoop *s, struct snoop_group *g, uint16_t ports)
 {
 	if (ports == g->ports)

@@ -31,7 +31,7 @@ static void say(struct ssh *s, uint8_t number)
 
 /* --- requests of the connection --- */
 
-/* Keep-alives among them (keepalive@openssh.com): any answer shows that we live. Forwarding is refused. */
+/* Keep-alives among them (keepalive@openssh.com): for those any answer will do. Forwarding is refused. */
 static void global_request(struct ssh *s, struct ssh_reader *r)
 {
 	(void)ssh_get_string(r);

@@ -15,9 +15,9 @@
  *     ssh_send(), ssh_consumed(), ssh_end()  the session's data
  *     ssh_output(), ssh_sent()            bytes to be sent
  *
- * Life: identification, key exchange, authentication (publickey, password), one session channel with one
- * shell or command. ssh_is_over(): nothing more is processed; the owner sends what ssh_output() has and
- * closes the connection.
+ * A connection has these parts: identification, key exchange, authentication (publickey, password), one session
+ * channel with one shell or command. ssh_is_over(): nothing more is processed; the owner sends what
+ * ssh_output() has and closes the connection.
  *
  * Invariants
  * 1. Bounded: a packet is at most SSH_PACKET_MAX bytes, and is processed only if its answers fit into
@@ -193,7 +193,8 @@ struct ssh {
 	/* transport */
 	struct ssh_direction in, out, next_in;
 	bool has_id;              /* the client's identification has come */
-	bool kex_ours, kex_theirs; /* KEXINIT was sent, or has come, and its NEWKEYS was, or has, not */
+	bool kex_ours;            /* our KEXINIT was sent, our NEWKEYS not */
+	bool kex_theirs;          /* the client's KEXINIT has come, its NEWKEYS not */
 	bool share_taken;         /* the client's ECDH_INIT has come, its NEWKEYS not */
 	bool strict, ext_info;    /* what the client can */
 	bool keyed;               /* the first key exchange is over */

@@ -144,7 +144,7 @@ struct stp_ops {
 	void (*state)(void *ctx, unsigned port, enum stp_state state);
 	/* Forgets the addresses learned on the port. */
 	void (*flush)(void *ctx, unsigned port);
-	/* BPDU guard has disabled the port. NULL: nobody asks. */
+	/* BPDU guard has disabled the port. May be NULL. */
 	void (*guarded)(void *ctx, unsigned port);
 };
 
