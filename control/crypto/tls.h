@@ -73,7 +73,7 @@ bool tls_write(struct tls *t, const void *from, uint32_t n);
 /* Sends close_notify (RFC 8446 6.1), if io.send has room. */
 void tls_end(struct tls *t);
 
-/* Static texts. */
+/* What was agreed. Static texts. tls_suite() is for tests. */
 const char *tls_version(const struct tls *t);
 const char *tls_suite(const struct tls *t);
 

@@ -265,14 +265,12 @@ struct stream *stream_connect(const struct stream_target *to, const struct strea
 	return NULL;
 }
 
-void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app)
+void stream_listen(uint16_t port, const struct stream_app *app)
 {
-	static const struct tcp_app apps[] = {
-		[STREAM_PLAIN] = {.accept = on_accept, .data = on_data, .acked = on_acked, .fin = on_fin,
-		                  .closed = on_closed},
-	};
+	static const struct tcp_app accepted = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                        .fin = on_fin, .closed = on_closed};
 	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
-	                             .app = &apps[kind], .arg = (void *)(uintptr_t)app};
+	                             .app = &accepted, .arg = (void *)(uintptr_t)app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
 }

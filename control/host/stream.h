@@ -82,10 +82,9 @@ bool stream_prepare(void);
  * tcp_control_stop(). stream_prepare() has returned true. */
 void stream_start(void);
 
-/* Listens on a TCP port for streams of a kind. TCP must have been started, the port be free, and *app
- * be constant. tcp_unlisten() ends it. */
-enum stream_kind { STREAM_PLAIN };
-void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app);
+/* Listens on a TCP port for plain streams. TCP must have been started, the port be free, and *app be
+ * constant. tcp_unlisten() ends it. */
+void stream_listen(uint16_t port, const struct stream_app *app);
 
 /* Before tcp_control_stop(): the streams of stream_connect() end, E_RESET. */
 void stream_stop(void);

@@ -952,5 +952,5 @@ const struct stream_app http_stream_app = {.admit = on_admit, .accept = on_accep
 
 void http_listen(uint16_t port)
 {
-	stream_listen(port, STREAM_PLAIN, &http_stream_app);
+	stream_listen(port, &http_stream_app);
 }

@@ -867,5 +867,5 @@ void remote_start(void)
 
 void remote_listen(uint16_t port)
 {
-	stream_listen(port, STREAM_PLAIN, &app);
+	stream_listen(port, &app);
 }

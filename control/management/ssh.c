@@ -576,7 +576,7 @@ void ssh_listen(uint16_t port)
 	static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
 	                                      .fin = on_fin, .closed = on_closed};
 	char text[FINGERPRINT_MAX];
-	stream_listen(port, STREAM_PLAIN, &app);
+	stream_listen(port, &app);
 	log_event(LOG_NOTICE, "SSH-KEY", "ssh: the host key is %s %s", ssh_key_name(SSH_ED25519), host_fingerprint(text));
 }
 

@@ -263,11 +263,6 @@ const char *tls_stream_version(const struct stream *stream)
 	return tls_version(looked_at(stream)->tls);
 }
 
-const char *tls_stream_suite(const struct stream *stream)
-{
-	return tls_suite(looked_at(stream)->tls);
-}
-
 static const struct stream_ops ops = {
 	.send = tls_send, .room = tls_room, .consumed = tls_consumed, .close = tls_shut, .abort = tls_abort,
 	.info = tls_info, .set_rcv_buf = tls_set_rcv_buf, .why = tls_why,
@@ -573,7 +568,7 @@ void tls_stream_listen(uint16_t port, const struct stream_app *app)
 	static const struct stream_app under = {.accept = on_accept, .data = on_data, .acked = on_acked,
 	                                        .fin = on_fin, .closed = on_closed};
 	server = app;
-	stream_listen(port, STREAM_PLAIN, &under);
+	stream_listen(port, &under);
 }
 
 /* --- opening --- */

@@ -48,9 +48,8 @@ void tls_stream_listen(uint16_t port, const struct stream_app *app);
 struct stream *tls_stream_connect(const struct stream_target *to, const struct tls_peer *peer,
                                   const struct stream_app *app, void *arg, const char **why);
 
-/* "TLSv1.3" and the name of the suite of an open session; static texts. */
+/* "TLSv1.3", of an open session; a static text. */
 const char *tls_stream_version(const struct stream *s);
-const char *tls_stream_suite(const struct stream *s);
 
 /* Handshakes, and data of all sessions. Returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t tls_stream_timer(void);

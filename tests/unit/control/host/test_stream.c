@@ -190,7 +190,7 @@ static int setup(void **state)
 	stream_start();
 	assert_int_equal(starts, 1); /* a second time changes nothing */
 	assert_int_equal(count_streams(), 0);
-	stream_listen(80, STREAM_PLAIN, &app);
+	stream_listen(80, &app);
 	assert_int_equal(listener.port, 80);
 	assert_true(listener.nodelay);
 	admits = true;
@@ -307,7 +307,7 @@ static void test_optional(void **state)
 {
 	struct tcp_conn c;
 	(void)state;
-	stream_listen(81, STREAM_PLAIN, &plain_app);
+	stream_listen(81, &plain_app);
 	assert_true(connect(&c));
 	listener.app->acked(&c, 1);
 	listener.app->fin(&c);

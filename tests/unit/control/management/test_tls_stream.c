@@ -137,10 +137,9 @@ static void under_rcv_buf(struct stream *s, uint32_t bytes)
 static const struct stream_ops under_ops = {.send = under_send, .room = under_room, .consumed = under_consumed,
 	.close = under_close, .abort = under_abort, .info = under_info, .set_rcv_buf = under_rcv_buf};
 
-void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app)
+void stream_listen(uint16_t port, const struct stream_app *app)
 {
 	assert_int_equal(port, 443);
-	assert_int_equal(kind, STREAM_PLAIN);
 	below = *app;
 }
 
