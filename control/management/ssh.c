@@ -5,7 +5,7 @@
  *     LOGIN, READY --SSH_LOGIN_NS--> CLOSE
  *     SHELL  --both sides have closed the channel--> DONE --LINGER_NS--> CLOSE
  *     any    --protocol error, the client's DISCONNECT or FIN--> CLOSE
- *     CLOSE  sends the remaining output, then FIN; --CLOSE_NS--> (reset)
+ *     CLOSE  sends the remaining output within CLOSE_NS, then FIN; --CLOSE_NS--> (reset)
  *
  * Received bytes count as consumed for TCP as far as in_buf (net/ssh/ssh.h) has room for a whole window
  * besides them, so ssh_input always takes what comes.
@@ -134,8 +134,10 @@ bool ssh_prepare(void)
 
 /* --- output --- */
 
+/* A password that is being checked is forgotten: its client has gone, or was too slow. */
 static void to_close(struct session *s, uint64_t now)
 {
+	login_forget(&s->login);
 	s->state = SESSION_CLOSE;
 	s->due_ns = now + CLOSE_NS;
 }
@@ -145,6 +147,8 @@ static bool pump(struct session *s)
 {
 	const uint8_t *at;
 	uint32_t n;
+	if (ssh_is_over(&s->ssh) && s->state != SESSION_CLOSE)
+		to_close(s, core_now_ns()); /* now: a client that takes no output must not stay */
 	while ((n = ssh_output(&s->ssh, &at)) > 0) {
 		if (s->said_fin || stream_room(s->below) <= TCP_CONTROL_SND_BUF - TCP_AHEAD)
 			return false;

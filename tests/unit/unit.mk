@@ -211,6 +211,7 @@ UNIT_SRC_regions := lib/cmdline.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_coredump := runtime/events.c lib/fmt.c
 UNIT_SRC_stream = $(UNIT_SRC_udp_control) lib/pkt.c tests/unit/rig/guest.c
+UNIT_SRC_ssh_server := control/text/base64.c control/text/text.c lib/fmt.c
 UNIT_SRC_login := control/config/password.c control/text/base64.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_crash := lib/civil.c lib/rfc3339.c runtime/crash.c runtime/events.c runtime/coredump.c control/management/page.c control/text/text.c lib/fmt.c
 UNIT_SRC_page_kept := control/management/page.c control/text/text.c lib/fmt.c
