@@ -206,12 +206,14 @@ void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t
 	reply(from, m->id, m->seq, m->data_len + ICMP6_HLEN, hop_limit);
 }
 
-/* An ICMP error about an ICMP packet of ours to `dst`. */
-static void error(const struct net_addr *from, const struct net_addr *dst, const char *what,
-                  unsigned type, unsigned code)
+/* An ICMP error about an ICMP message to `dst`, of which `len` octets are quoted. It is about the request that waits
+ * for an answer if identifier and sequence number are the request's (RFC 792; RFC 4443 4.1). */
+static void error(const struct net_addr *from, const struct net_addr *dst, const uint8_t *quoted, unsigned len,
+                  const char *what, unsigned type, unsigned code)
 {
 	char text[FMT_IP6_MAX];
-	if (!ping.sh || !ping.waiting || !net_addr_equal(dst, &ping.dst))
+	if (!ping.sh || !ping.waiting || !net_addr_equal(dst, &ping.dst) || len < ICMP4_HLEN ||
+	    be16_load(quoted + 4) != ping.id || be16_load(quoted + 6) != (uint16_t)ping.sent)
 		return;
 	shell_print(ping.sh, "from %s: %s (type %u, code %u)\n", fmt_addr(text, from->w), what,
 	            type, code);
@@ -220,11 +222,12 @@ static void error(const struct net_addr *from, const struct net_addr *dst, const
 
 void ping_error(uint32_t from, const struct icmp4_msg *m)
 {
-	const uint8_t *quoted = m->data; /* its header is complete, as icmp4_input has checked */
-	if (m->data_len < IP4_HLEN || ip4_proto(quoted) != IP4_PROTO_ICMP)
+	const uint8_t *ip = m->data; /* its header is complete, as icmp4_input has checked */
+	const unsigned head = ip4_header_len(ip);
+	if (ip4_proto(ip) != IP4_PROTO_ICMP)
 		return;
-	const struct net_addr a = net_addr_ip4(from), dst = net_addr_ip4(ip4_dst(quoted));
-	error(&a, &dst,
+	const struct net_addr a = net_addr_ip4(from), dst = net_addr_ip4(ip4_dst(ip));
+	error(&a, &dst, ip + head, m->data_len - head,
 	      m->type == ICMP4_TIME_EXCEEDED ? "time exceeded"
 	      : m->type == ICMP4_UNREACH     ? "destination unreachable"
 	                                     : "error",
@@ -233,10 +236,10 @@ void ping_error(uint32_t from, const struct icmp4_msg *m)
 
 void ping_error6(const struct net_addr *from, const struct icmp6_msg *m)
 {
-	if (m->quoted_proto != IP6_ICMP6) /* its header is complete, as icmp6_input has checked */
+	if (m->quoted_proto != IP6_ICMP6 || !m->quoted_at)
 		return;
-	const struct net_addr dst = ip6_dst(m->data);
-	error(from, &dst,
+	const struct net_addr dst = ip6_dst(m->data); /* its header is complete, as icmp6_input has checked */
+	error(from, &dst, m->data + m->quoted_at, m->data_len - m->quoted_at,
 	      m->type == ICMP6_TIME_EXCEEDED ? "time exceeded"
 	      : m->type == ICMP6_UNREACH     ? "destination unreachable"
 	      : m->type == ICMP6_TOO_BIG     ? "packet too big"

@@ -339,6 +339,22 @@ def test_ping_is_told_of_an_error(make):
     assert "1 sent, 0 received" in m.text
 
 
+@pytest.mark.parametrize("field", ["id", "seq"])
+def test_ping_ignores_errors_about_others(make, field):
+    """RFC 792: the quoted identifier and sequence number say which request an error is about."""
+    m = make(ROUTED)
+    m.learn(B)
+    m.text = ""
+    m.key("ping 10.1.1.1 count 1\r")
+    out = IP(m.take(1).frame[14:])
+    other = out.copy()
+    setattr(other[ICMP], field, getattr(out[ICMP], field) ^ 1)
+    m.send(1, ether(B, ROUTER[1]) / icmp_error(B, other, 11, 0).copy())
+    assert "from" not in m.text and "sent" not in m.text  # it still waits
+    m.send(1, ether(B, ROUTER[1]) / icmp_error(B, out, 11, 0).copy())
+    assert "from 198.51.100.2: time exceeded (type 11, code 0)" in m.text and "1 sent, 0 received" in m.text
+
+
 def test_ping_nowhere(m):
     assert "no route to that host" in m.console("ping 8.8.8.8")
     assert "own address" in m.console("ping 198.51.100.1")
