@@ -87,8 +87,10 @@ static void skip_samples(void)
 
 void sflow_configure(void)
 {
-	if (!agent.ports)
+	if (!agent.ports) {
 		skip_samples();
+		agent.send_ns = 0; /* nor is a datagram that waited when sampling ended */
+	}
 	agent.ports = sources(&running.config);
 	__atomic_store_n(&dp_get()->sample_rate, agent.ports ? rate_now() : 0, __ATOMIC_RELAXED);
 	core_sample_ports(agent.ports);

@@ -197,3 +197,20 @@ def test_off(make):
         m.time(10 * SECOND)
         assert told(m) == ([], [])
         assert m.console("show sflow").startswith("sflow is off: ")
+
+
+def test_what_waited_when_it_ended(make):
+    """A sample waits for others for half a second. One that still waits when sampling ends is not sent later."""
+    m = start(make, "sflow sampling-rate 1\n")
+    for line in ("configure", "interface eth1", "sflow enable", "commit"):
+        m.console(line)
+    m.send(1, padded(ether(B, ROUTER[1]) / udp(B, A, size=20)))
+    m.take_all(0)
+    for line in ("exit", "no sflow collector 192.0.2.3", "commit"):
+        m.console(line)
+    m.time(10 * SECOND)
+    for line in ("sflow collector 192.0.2.3", "commit", "end"):
+        m.console(line)
+    m.time(SECOND)
+    assert "samples 1," in m.console("show sflow")
+    assert told(m) == ([], [])
