@@ -903,8 +903,8 @@ static uint32_t on_data(struct stream *stream, const uint8_t *data, uint32_t byt
 static void on_acked(struct stream *stream, uint32_t bytes)
 {
 	struct session *s = session_of(stream);
-	if (!s || s->state == SESSION_READ || bytes == 0)
-		return;
+	if (!s || s->state == SESSION_READ || s->state == SESSION_AUTH || bytes == 0)
+		return; /* what is acknowledged is of an earlier answer */
 	uint64_t due = core_now_ns() + HTTP_STALL_NS;
 	s->due_ns = due < s->end_ns ? due : s->end_ns;
 }

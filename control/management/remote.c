@@ -426,8 +426,9 @@ static void user_key(struct session *s, uint8_t key)
 		break;
 	case '\b':
 	case DEL:
-		if (s->user_len > 0)
-			s->user[--s->user_len] = 0;
+		if (s->user_len == 0)
+			break;
+		s->user[--s->user_len] = 0;
 		say(s, "%s", echo ? "\b \b" : "");
 		break;
 	case CTRL('C'):

@@ -111,6 +111,28 @@ def test_tokens_and_passwords(m):
     assert none("GET", Authorization=basic("read", b"new"), turns=12000)[0] == 200
 
 
+def test_a_password_that_waits_behind_an_answer(m):
+    """An acknowledgement of an earlier answer does not shorten the time for which a password may wait (http.h)."""
+    def request(path, *fields):
+        return ("GET %s HTTP/1.1\r\nHost: 192.0.2.1\r\n%s\r\n" % (path, "".join(f + "\r\n" for f in fields))).encode()
+
+    def wrong():
+        Client(m, sport=next(sports)).ask(request(URL, "Authorization: " + basic("read", b"wrong")))
+
+    for _ in range(5 + 3):  # all guesses, and three that wait for the next ones, 10 s each
+        wrong()
+    c = Client(m, sport=next(sports))
+    c.ask(request("/healthz") + request(URL, "Authorization: " + basic("read")))
+    assert c.answer()[0] == 200 and c.got == b""
+    for _ in range(900):
+        m.time(50 * MS)
+        ours = [o for o in m.outs[0] if o.frame[36:38] == c.sport.to_bytes(2, "big")]  # the others' answers are lost
+        m.outs[0].clear()
+        m.outs[0].extend(ours)
+        c.read()
+    assert not c.ended and c.answer()[0] == 200
+
+
 def test_without_users(make):
     """As before, and the configuration can be read, without hashes, but not changed."""
     m = make(BASE + WEB + "console server\nconsole access 192.0.2.0/24\n" + password.line(b"x", 1000, bytes(16)) + "\n")

@@ -95,6 +95,7 @@ def test_editing_the_name(make):
     assert s.type(b"rex\x7fad\r\n") == "rex\b \bad\r\nPassword: "
     assert s.type(SECRET + b"\r\n") == "\r\nr1# "
     s = Session(m, sport=40001)
+    assert s.type(b"\x7f\b") == ""  # there is nothing to erase
     assert s.type(b"x" * 30 + b"\x15") == "x" * 21 + "\r\nUsername: "
     s.type(b"\x04")
     assert s.ended is True
