@@ -940,9 +940,8 @@ void http_start(void)
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++) {
 		sessions[i].stream = NULL;
 		sessions[i].kept = NULL;
-	}
-	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].auth.login.state = LOGIN_IDLE; /* login_start has forgotten those that wait */
+	}
 	http_stats.sessions = leaving_count = 0;
 	sweep_ns = UINT64_MAX;
 }

@@ -9,7 +9,6 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-
 typedef unsigned long long ull;
 
 enum state { IDLE, ON, ENDING };
@@ -219,8 +218,12 @@ void trace_command(struct shell *sh)
 		shell_print(sh, "a trace is on: there is one at a time\n");
 		return;
 	}
-	if (!read_order(sh, sh->argv, sh->argc, &ports, &match) || !begin(sh, ports, &match))
+	if (!read_order(sh, sh->argv, sh->argc, &ports, &match))
 		return;
+	if (!begin(sh, ports, &match)) {
+		shell_print(sh, "a data core does not finish its turn\n");
+		return;
+	}
 	shell_print(sh, "following %u packet%s, for %u s at most; Ctrl-C ends\n", trace->wanted,
 	            trace->wanted == 1 ? "" : "s", trace->seconds);
 	shell_set_busy(sh, cancel);
