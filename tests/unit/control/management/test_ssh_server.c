@@ -38,10 +38,11 @@ bool sealed_take(struct sealed *s) { return (void)s, false; }
 void sealed_write(struct sealed *s, const void *value) { (void)s, (void)value; }
 bool storage_present(void) { return false; }
 
+/* The blob of a stated key: four times the octet that is the key's `line`; of line 9 none. */
 int config_ssh_key_blob(const struct config_ssh_key *k, uint8_t blob[CONFIG_SSH_BLOB_MAX])
 {
-	(void)k, (void)blob;
-	return 0;
+	memset(blob, (int)k->line, 4);
+	return k->line == 9 ? -1 : 4;
 }
 
 const char *users_who(char buf[USERS_WHO_SIZE], const char *name, const struct net_addr *from)
@@ -430,6 +431,39 @@ static void test_who_goes_while_a_password_waits(void **unused)
 	assert_true(wires[0].aborts == 1 && right + wrong == 0 && ssh_stats.timeouts == 0);
 }
 
+/* --- keys --- */
+
+/* A key lets its own user in, and nobody else. */
+static void test_keys(void **unused)
+{
+	static const struct {
+		const char *user, *blob;
+		bool known;
+	} rows[] = {
+		{"admin", "\1\1\1\1", true},   {"admin", "\3\3\3\3", true},  {"reader", "\2\2\2\2", true},
+		{"admin", "\2\2\2\2", false},  {"reader", "\1\1\1\1", false}, {"nobody", "\1\1\1\1", false},
+		{"admin", "\1\1\1\4", false},  {"admin", "\1\1\1", false},    {"", "\1\1\1\1", false},
+		{"reader", "\11\11\11\11", false}, {"admin2", "\1\1\1\1", false}, {"adm", "\1\1\1\1", false},
+	};
+	struct config_users *users = &running.config.users;
+	struct session *s = open_from(0, 1 << 8);
+	(void)unused;
+	users->count = 2;
+	strcpy(users->user[0].name, "admin");
+	strcpy(users->user[1].name, "reader");
+	users->keys = 4;
+	users->key[0] = (struct config_ssh_key){.user = 0, .line = 1};
+	users->key[1] = (struct config_ssh_key){.user = 1, .line = 2};
+	users->key[2] = (struct config_ssh_key){.user = 0, .line = 3};
+	users->key[3] = (struct config_ssh_key){.user = 1, .line = 9};
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct ssh_text user = {(const uint8_t *)rows[i].user, (uint32_t)strlen(rows[i].user)};
+		const struct ssh_text blob = {(const uint8_t *)rows[i].blob, (uint32_t)strlen(rows[i].blob)};
+		assert_int_equal(s->ssh.ops->knows_key(&s->ssh, user, blob), rows[i].known);
+	}
+	users->count = users->keys = 0;
+}
+
 /* --- bytes --- */
 
 /* The window opens only as far as in_buf has room for a whole one. */
@@ -560,6 +594,7 @@ int main(void)
 		cmocka_unit_test_setup(test_nothing_was_started, setup),
 		cmocka_unit_test_setup(test_a_password_that_waits, setup),
 		cmocka_unit_test_setup(test_who_goes_while_a_password_waits, setup),
+		cmocka_unit_test_setup(test_keys, setup),
 		cmocka_unit_test_setup(test_window, setup),
 		cmocka_unit_test_setup(test_ahead, setup),
 		cmocka_unit_test_setup(test_work, setup),
