@@ -108,8 +108,8 @@ static bool gcm256(void)
 /* The ciphertext's end and the tag; the whole is 114 bytes. */
 static bool chachapoly(void)
 {
-	static const char text[] = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the "
-				   "future, sunscreen would be it.";
+	static const char text[] = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip "
+	                           "for the future, sunscreen would be it.";
 	const psa_key_id_t id = key(PSA_KEY_TYPE_CHACHA20, PSA_ALG_CHACHA20_POLY1305,
 	                            "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");
 	uint8_t nonce[HEX_MAX], ad[HEX_MAX], out[130];
@@ -126,7 +126,8 @@ static bool poly1305(void)
 {
 	uint8_t secret[HEX_MAX], tag[16];
 	hex("85d6be7857556d337f4452fe42d506a80103808afb0db2fd4abff6af4149f51b", secret);
-	return crypto_onetimeauth_poly1305(tag, (const uint8_t *)"Cryptographic Forum Research Group", 34, secret) == 0 &&
+	return crypto_onetimeauth_poly1305(tag, (const uint8_t *)"Cryptographic Forum Research Group", 34,
+	                                   secret) == 0 &&
 	       is(tag, 16, "a8061dc1305136c6c22b8baf0c0127a9");
 }
 
@@ -235,7 +236,8 @@ static bool ed25519_verify(void)
 	uint8_t public[HEX_MAX], signature[HEX_MAX];
 	hex(ED25519_PUBLIC, public);
 	hex(ED25519_ANSWER, signature);
-	const bool right = crypto_sign_ed25519_verify_detached(signature, ed25519_text, sizeof ed25519_text, public) == 0;
+	const bool right = crypto_sign_ed25519_verify_detached(signature, ed25519_text, sizeof ed25519_text,
+	                                                       public) == 0;
 	signature[3] ^= 1;
 	return right && crypto_sign_ed25519_verify_detached(signature, ed25519_text, sizeof ed25519_text, public) != 0;
 }
@@ -247,8 +249,8 @@ static bool bulk(psa_key_type_t type, psa_algorithm_t algorithm, const char *sec
 	static const uint8_t nonce[12];
 	const psa_key_id_t id = key(type, algorithm, secret);
 	size_t n = 0;
-	const bool done = psa_aead_encrypt(id, algorithm, nonce, sizeof nonce, NULL, 0, from, sizeof from, to, sizeof to,
-	                                   &n) == PSA_SUCCESS;
+	const bool done = psa_aead_encrypt(id, algorithm, nonce, sizeof nonce, NULL, 0, from, sizeof from, to,
+	                                   sizeof to, &n) == PSA_SUCCESS;
 	psa_destroy_key(id);
 	return done && n == sizeof to;
 }

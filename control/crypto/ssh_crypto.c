@@ -236,8 +236,8 @@ static bool seal(struct ssh_cipher_state *c, enum ssh_cipher cipher, const uint8
 	size_t out;
 	if (cipher == SSH_CHACHA20_POLY1305)
 		return seal_chacha(c, nonce, packet, n);
-	return psa_aead_encrypt(c->handle[0], PSA_ALG_GCM, nonce, SSH_NONCE, packet, LENGTH, packet + LENGTH, n - LENGTH,
-	                        packet + LENGTH, n - LENGTH + SSH_TAG, &out) == PSA_SUCCESS;
+	return psa_aead_encrypt(c->handle[0], PSA_ALG_GCM, nonce, SSH_NONCE, packet, LENGTH, packet + LENGTH,
+	                        n - LENGTH, packet + LENGTH, n - LENGTH + SSH_TAG, &out) == PSA_SUCCESS;
 }
 
 static bool open(struct ssh_cipher_state *c, enum ssh_cipher cipher, const uint8_t nonce[SSH_NONCE], uint8_t *packet,

@@ -194,11 +194,11 @@ static bool is_for_memory(int error)
 {
 	const int low = -(-error & 0x7f), high = error - low;
 	return error == MBEDTLS_ERR_ERROR_GENERIC_ERROR || error == MBEDTLS_ERR_SSL_HW_ACCEL_FAILED ||
-	       error == MBEDTLS_ERR_ENTROPY_SOURCE_FAILED || error == MBEDTLS_ERR_ECP_RANDOM_FAILED || low == MBEDTLS_ERR_MPI_ALLOC_FAILED ||
-	       low == MBEDTLS_ERR_ASN1_ALLOC_FAILED || high == MBEDTLS_ERR_SSL_ALLOC_FAILED ||
-	       high == MBEDTLS_ERR_ECP_ALLOC_FAILED || high == MBEDTLS_ERR_PK_ALLOC_FAILED ||
-	       high == MBEDTLS_ERR_X509_ALLOC_FAILED || high == MBEDTLS_ERR_MD_ALLOC_FAILED ||
-	       high == MBEDTLS_ERR_CIPHER_ALLOC_FAILED;
+	       error == MBEDTLS_ERR_ENTROPY_SOURCE_FAILED || error == MBEDTLS_ERR_ECP_RANDOM_FAILED ||
+	       low == MBEDTLS_ERR_MPI_ALLOC_FAILED || low == MBEDTLS_ERR_ASN1_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_SSL_ALLOC_FAILED || high == MBEDTLS_ERR_ECP_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_PK_ALLOC_FAILED || high == MBEDTLS_ERR_X509_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_MD_ALLOC_FAILED || high == MBEDTLS_ERR_CIPHER_ALLOC_FAILED;
 }
 
 enum tls_failure tls_failure(const struct tls *t)

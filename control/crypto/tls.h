@@ -40,10 +40,10 @@ void tls_close(struct tls *t);
 #define TLS_NAME_SIZE 128 /* of a host, with NUL */
 
 /*
- * Whom a client wants to reach. Without a fingerprint the certificate must be one of a trusted authority
+ * The peer that a client wants to reach. Without a fingerprint the certificate must be one of a trusted authority
  * (tls_trust_pem), valid at that time, and for the name (dNSName, or a common name if it has no subjectAltName), or
- * for the address (iPAddress) if there is no name. With a fingerprint it must be that certificate, and nothing else
- * is asked of it.
+ * for the address (iPAddress) if there is no name. With a fingerprint it must be that certificate;
+ * its authority, name and dates do not count.
  */
 struct tls_peer {
 	char name[TLS_NAME_SIZE]; /* of the host, which the server is told (RFC 6066 3); "": there is an address only */
@@ -156,11 +156,13 @@ struct tls_name {
 	uint8_t address[16], bytes; /* 4 or 16, in network order */
 };
 
-/* Writes a request for a certificate (PKCS #10, RFC 2986) of that key to `pem`, as PEM with a NUL. The first name, of at most
- * TLS_COMMON_NAME letters, digits, hyphens and dots, is also the subject's. 0: there is no room, or no memory; else the text's length. */
+/* Writes a request for a certificate (PKCS #10, RFC 2986) of that key to `pem`, as PEM with a NUL. The first name, of
+ * at most TLS_COMMON_NAME letters, digits, hyphens and dots, is also the subject's. 0: there is no room, or no
+ * memory; else the text's length. */
 #define TLS_NAMES_MAX 64
 #define TLS_COMMON_NAME 64 /* RFC 5280, ub-common-name */
-size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names, unsigned count);
+size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names,
+                   unsigned count);
 
 #define TLS_FINGERPRINT 96 /* "AA:BB:...", SHA-256 of the certificate, with NUL */
 #define TLS_SUBJECT 160
@@ -176,7 +178,8 @@ struct tls_identity {
 /* The identity in use; false: none. */
 bool tls_identity(struct tls_identity *to);
 
-/* When its certificate expires, in seconds since 1970; the last one of year 9999: never (RFC 5280 4.1.2.5). False: none. */
+/* When its certificate expires, in seconds since 1970; the last one of year 9999: never (RFC 5280 4.1.2.5). False:
+ * none. */
 bool tls_expiry(int64_t *seconds);
 
 #endif

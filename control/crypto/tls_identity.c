@@ -301,8 +301,8 @@ static bool is_chain(mbedtls_x509_crt *first)
 			return false;
 	if (n == 1)
 		return true;
-	(void)mbedtls_x509_crt_verify_with_profile(first, last, NULL, &mbedtls_x509_crt_profile_default, NULL, &flags, NULL,
-	                                           NULL);
+	(void)mbedtls_x509_crt_verify_with_profile(first, last, NULL, &mbedtls_x509_crt_profile_default, NULL, &flags,
+	                                           NULL, NULL);
 	return (flags & ~(uint32_t)(MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) == 0;
 }
 
@@ -318,7 +318,8 @@ static const char *check_import(struct identity *i, const char *now)
 		if (++n > TLS_CHAIN_MAX)
 			return "there are more than 6 certificates";
 		if (now && strcmp(now, from) < 0)
-			return n == 1 ? "the certificate is not valid yet" : "a certificate of an issuer is not valid yet";
+			return n == 1 ? "the certificate is not valid yet"
+			              : "a certificate of an issuer is not valid yet";
 		if (now && strcmp(now, until) > 0)
 			return n == 1 ? "the certificate has expired" : "a certificate of an issuer has expired";
 	}
@@ -344,7 +345,8 @@ const char *tls_read_import(const uint8_t *text, size_t n, const uint8_t secret[
 
 /* --- a request for a certificate --- */
 
-size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names, unsigned count)
+size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names,
+                   unsigned count)
 {
 	mbedtls_x509_san_list san[TLS_NAMES_MAX];
 	mbedtls_x509write_csr w;
@@ -386,8 +388,8 @@ bool tls_identity(struct tls_identity *to)
 {
 	uint8_t hash[SHA256_BYTES];
 	size_t n;
-	if (!current || psa_hash_compute(PSA_ALG_SHA_256, current->chain.raw.p, current->chain.raw.len, hash, sizeof hash,
-	                                 &n) != PSA_SUCCESS)
+	if (!current || psa_hash_compute(PSA_ALG_SHA_256, current->chain.raw.p, current->chain.raw.len, hash,
+	                                 sizeof hash, &n) != PSA_SUCCESS)
 		return false;
 	*to = (struct tls_identity){.kind = kind_of(&current->key)};
 	put_name(to->subject, &current->chain.subject);

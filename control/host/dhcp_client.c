@@ -167,13 +167,14 @@ static bool op_bound(void *ctx, const struct dhcp_lease *l)
 	const char *name = dp_name(dp_get(), s->interface);
 	const bool new = !s->client.installed;
 	if (!leased_set(s->interface, l, s->distance)) {
-		log_event(LOG_ERR, "DHCP-REFUSED", "%s: the lease of %s is not used: it lies in a subnet of another interface", name,
+		log_event(LOG_ERR, "DHCP-REFUSED",
+		          "%s: the lease of %s is not used: it lies in a subnet of another interface", name,
 		          fmt_prefix(prefix, l->addr, l->plen));
 		return false;
 	}
 	if (new)
-		log_event(LOG_NOTICE, "DHCP-BOUND", "%s: address %s of DHCP server %s", name, fmt_prefix(prefix, l->addr, l->plen),
-		          fmt_ip4(server, l->server));
+		log_event(LOG_NOTICE, "DHCP-BOUND", "%s: address %s of DHCP server %s", name,
+		          fmt_prefix(prefix, l->addr, l->plen), fmt_ip4(server, l->server));
 	store(s->key, l->addr);
 	s->client.installed = true; /* for keep() */
 	s->told = false;
@@ -237,7 +238,8 @@ void dhcp_client_arp_frame(unsigned interface, const uint8_t *frame, unsigned le
 	memcpy(&m, frame + ETH_HLEN, sizeof m);
 	const uint64_t declines = s->client.counts.declines;
 	const uint32_t wanted = s->client.lease.addr;
-	if (be16_get(m.htype) == ARP_HTYPE_ETHERNET && be16_get(m.ptype) == ETH_TYPE_IP4 && m.hlen == ETH_ALEN && m.plen == 4)
+	if (be16_get(m.htype) == ARP_HTYPE_ETHERNET && be16_get(m.ptype) == ETH_TYPE_IP4 && m.hlen == ETH_ALEN &&
+	    m.plen == 4)
 		dhcp_client_arp(&s->client, be32_get(m.spa), be32_get(m.tpa), m.sha, core_now_ns());
 	if (s->client.counts.declines != declines)
 		log_event(LOG_WARNING, "DHCP-CONFLICT", "%s: %s has the offered address %s, which is declined",
@@ -283,8 +285,8 @@ static struct slot *slot_for(uint32_t key, bool *new)
 	return s;
 }
 
-/* A client that this program did not have: it continues with the lease that the program before had, or asks for the address
- * that the machine had before it restarted. */
+/* A client that this program did not have: it continues with the lease that the program before had, or asks for the
+ * address that the machine had before it restarted. */
 static void begin(struct slot *s, const struct kept *before)
 {
 	for (unsigned i = 0; before && i < ARRAY_LEN(before->lease); i++)
@@ -362,7 +364,8 @@ static void tell_silence(struct slot *s)
 	if (s->told || s->client.state != DHCP_SELECTING || s->client.tries < SILENT_TRIES)
 		return;
 	s->told = true;
-	log_event(LOG_WARNING, "DHCP-SILENCE", "%s: no DHCP server has offered an address yet", dp_name(dp_get(), s->interface));
+	log_event(LOG_WARNING, "DHCP-SILENCE", "%s: no DHCP server has offered an address yet",
+	          dp_name(dp_get(), s->interface));
 }
 
 static uint64_t serve(struct slot *s)

@@ -1,7 +1,7 @@
 /*
- * The DHCP client on the control core: an instance of net/dhcp/client4.h for each interface with `ip address dhcp`. The
- * lease is not part of the configuration. It outlives a restart of the ports and of the control program; after a restart of
- * the machine the client asks for the address that it had, if the disk remembers it (control/storage).
+ * The DHCP client on the control core: an instance of net/dhcp/client4.h for each interface with `ip address dhcp`.
+ * The lease is not part of the configuration. It outlives a restart of the ports and of the control program; after a
+ * restart of the machine the client asks for the address that it had, if the disk remembers it (control/storage).
  */
 #ifndef CONTROL_HOST_DHCP_CLIENT_H
 #define CONTROL_HOST_DHCP_CLIENT_H
@@ -13,8 +13,8 @@
 /* By running.config, when the tables are there: gives interfaces the addresses that are still ours. */
 void dhcp_client_control_start(void);
 
-/* The configuration is about to be `next`, for which the ports restart: gives back the addresses of interfaces that take
- * none any more. */
+/* The configuration is about to be `next`, for which the ports restart: gives back the addresses of interfaces that
+ * take none any more. */
 void dhcp_client_leave(const struct config *next);
 
 /* Follows the links and does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */

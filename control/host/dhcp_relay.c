@@ -1,7 +1,7 @@
 /*
- * See dhcp_relay.h. Requests come from clients on the interfaces that have servers configured, replies from anywhere: a
- * server answers to our address on the clients' interface (giaddr), or repeats the interface's name (the interface ID of
- * DHCPv6). A reply is sent only on an interface with a relay agent.
+ * See dhcp_relay.h. Requests come from clients on the interfaces that have servers configured, replies from anywhere:
+ * a server answers to our address on the clients' interface (giaddr), or repeats the interface's name (the interface
+ * ID of DHCPv6). A reply is sent only on an interface with a relay agent.
  *
  * A reply of IPv4 goes out as a frame of our own: the client has no address yet, and does not answer ARP.
  */
@@ -180,7 +180,8 @@ static enum counter input4(const struct udp_datagram *d, const struct udp_arriva
 
 /* --- IPv6 --- */
 
-/* Our address that says which link a client is on (RFC 8415 19.1.1): a global or unique local one; NET_ADDR_ANY: none. */
+/* Our address that says which link a client is on (RFC 8415 19.1.1): a global or unique local one; NET_ADDR_ANY:
+ * none. */
 static struct net_addr link_of(unsigned interface)
 {
 	const struct dp_interface6 *ifp = &dp_get()->interface6[interface];

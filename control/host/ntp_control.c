@@ -81,8 +81,8 @@ static void step(uint64_t utc_minus_now)
 	const unsigned long long size = (unsigned long long)(ms < 0 ? -ms : ms);
 	walltime_set(now + utc_minus_now, tsc, WALLTIME_NTP);
 	if (known)
-		log_event(LOG_NOTICE, "NTP-STEP", "ntp: the clock was %s by %llu.%03llu s, and is set by %s", ms < 0 ? "fast" : "slow", size / 1000,
-		            size % 1000, ntp_control_name(client.peer));
+		log_event(LOG_NOTICE, "NTP-STEP", "ntp: the clock was %s by %llu.%03llu s, and is set by %s",
+		          ms < 0 ? "fast" : "slow", size / 1000, size % 1000, ntp_control_name(client.peer));
 	else
 		log_event(LOG_NOTICE, "NTP-STEP", "ntp: the clock is set by %s", ntp_control_name(client.peer));
 }
@@ -112,8 +112,9 @@ static enum counter receive(const struct udp_datagram *d, const struct udp_arriv
 		if (client.synchronized && !had)
 			log_event(LOG_NOTICE, "NTP-SYNC", "ntp: synchronized to %s", ntp_control_name(client.peer));
 		if (client.panics > panics && had)
-			log_event(LOG_ERR, "NTP-PANIC", "ntp: the servers' time differs by more than %u s: `clock set` makes it believable",
-			            (unsigned)(NTP_PANIC_NS / NTP_SECOND_NS));
+			log_event(LOG_ERR, "NTP-PANIC",
+			          "ntp: the servers' time differs by more than %u s: `clock set` makes it believable",
+			          (unsigned)(NTP_PANIC_NS / NTP_SECOND_NS));
 		return why == CNT_NONE ? CNT_delivered_udp : why;
 	}
 	return CNT_drop_ntp_origin;
@@ -165,7 +166,8 @@ static void add(unsigned i, const struct config_ntp_server *c)
 static bool is_same(const struct config_ntp_server *a, const struct config_ntp_server *b)
 {
 	return strcmp(a->host.name, b->host.name) == 0 && net_addr_equal(&a->host.addr, &b->host.addr) &&
-	       a->prefer == b->prefer && a->iburst == b->iburst && a->poll_min == b->poll_min && a->poll_max == b->poll_max;
+	       a->prefer == b->prefer && a->iburst == b->iburst && a->poll_min == b->poll_min &&
+	       a->poll_max == b->poll_max;
 }
 
 /* The servers to ask: the configured ones, else those that a DHCP server named. */

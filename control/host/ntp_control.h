@@ -1,20 +1,22 @@
 /*
- * The NTP client of the machine (net/ntp/client.h): the servers of the configuration or of a DHCP lease, their names, UDP, and the clock
- * (runtime/walltime.h).
+ * The NTP client of the machine (net/ntp/client.h): the servers of the configuration or of a DHCP lease, their names,
+ * UDP, and the clock (runtime/walltime.h).
  *
- * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 4), and not from
- * port 123: who is not on the path must guess the port besides the cookie, and no NTP service of ours seems to be there.
+ * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 4), and
+ * not from port 123: who is not on the path must guess the port besides the cookie, and no NTP service of ours seems
+ * to be there.
  */
 #ifndef CONTROL_HOST_NTP_CONTROL_H
 #define CONTROL_HOST_NTP_CONTROL_H
 
 #include "net/ntp/client.h"
 
-/* In control_plane_start, and after a commit: the servers of the running configuration. Those that stay keep their state. */
+/* In control_plane_start, and after a commit: the servers of the running configuration. Those that stay keep their
+ * state. */
 void ntp_control_changed(void);
 
-/* The servers that DHCP servers have named, asked while the configuration names none; of more than CONFIG_NTP_SERVERS_MAX the
- * first ones are used. */
+/* The servers that DHCP servers have named, asked while the configuration names none; of more than
+ * CONFIG_NTP_SERVERS_MAX the first ones are used. */
 void ntp_control_learn(const struct net_addr *server, unsigned n);
 
 /* The client; NULL: there is no server. */

@@ -121,8 +121,8 @@ struct stream_stats {
 extern struct stream_stats stream_stats;
 const char *stream_end_word(enum stream_end e); /* for metrics; static */
 
-/* The streams of stream_listen() and stream_connect(), in no particular order. *cursor is 0 at first; NULL: there are no
- * more. Streams may end during the walk. */
+/* The streams of stream_listen() and stream_connect(), in no particular order. *cursor is 0 at first; NULL: there are
+ * no more. Streams may end during the walk. */
 struct stream *stream_next(uint32_t *cursor);
 
 /* Copies and sends up to n bytes and returns the bytes taken: fewer if there is no room or no buffer,

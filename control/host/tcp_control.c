@@ -35,7 +35,8 @@ static struct tcp_params parameters(void)
 	p.fastopen_max = 0;
 	p.reassembly_bufs = 64;
 	p.rcv_buf = TCP_CONTROL_RCV_BUF;
-	p.rcv_buf_max = TCP_CONTROL_RCV_BUF; /* it does not grow by itself: applications have room for so much (stream.h) */
+	/* it does not grow by itself: applications have room for so much (stream.h) */
+	p.rcv_buf_max = TCP_CONTROL_RCV_BUF;
 	p.snd_buf = TCP_CONTROL_SND_BUF;
 	p.rcv_buf_given = TCP_CONTROL_RCV_GIVEN;
 	p.snd_buf_given = TCP_CONTROL_SND_GIVEN;

@@ -3,9 +3,9 @@
  * connections that the control core opens (control/host/stream.h). It exists from the first of these
  * on. Without it, TCP to our addresses is refused (control/host/input.c).
  *
- * Segments arrive as messages from the data cores (PUNT_TCP; SYN: PUNT_LOCAL) and are copied to
- * buffers of its own pool. Its own segments are copied to a data core (core_inject). Where all ports
- * have NIC_TSO, a run of segments is one packet that the device cuts (core_inject_whole). An application with TCP on its data cores hands over segments
+ * Segments arrive as messages from the data cores (PUNT_TCP; SYN: PUNT_LOCAL) and are copied to buffers of its own
+ * pool. Its own segments are copied to a data core (core_inject). Where all ports have NIC_TSO, a run of segments is
+ * one packet that the device cuts (core_inject_whole). An application with TCP on its data cores hands over segments
  * for a management port (dp_is_management, dataplane/state.h).
  *
  * A restart of the ports ends all its connections, as it does on the data cores.
@@ -22,7 +22,8 @@
 #define TCP_CONTROL_SND_BUF 65536 /* more than one packet that a device segments */
 #define TCP_CONTROL_SND_GIVEN 655360 /* of a capture's reader: at 40 MB/s what is sent in 16 ms */
 #define TCP_CONTROL_RCV_GIVEN 131072 /* of the routing engine: 90 segments, which the ring of messages holds */
-#define TCP_CONTROL_PORT_FIRST 61000 /* of connections that we open; data cores open theirs below (TCP_PARAMS_DEFAULT) */
+/* Local ports of connections that the control core opens. Data cores open theirs below (TCP_PARAMS_DEFAULT). */
+#define TCP_CONTROL_PORT_FIRST 61000
 #define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */
 
 extern struct tcp *tcp_control;          /* NULL: there is none */

@@ -55,14 +55,15 @@ static void send_echo(unsigned number, unsigned ttl)
 {
 	struct net_addr src;
 	if (net_addr_is_ip4(&t.dst)) {
-		const struct icmp4_echo e = {.src = local_source(net_addr_to_ip4(&t.dst)), .dst = net_addr_to_ip4(&t.dst), .id = t.id,
+		const struct icmp4_echo e = {.src = local_source(net_addr_to_ip4(&t.dst)),
+		                             .dst = net_addr_to_ip4(&t.dst), .id = t.id,
 		                             .seq = (uint16_t)number, .data_len = PROBE_BYTES, .ttl = (uint8_t)ttl};
 		const unsigned n = icmp4_echo_request_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, &e);
 		count(CNT_icmp_tx_echo_request);
 		local_output(local_frame, n + ETH_HLEN);
 	} else if (local6_source(&t.dst, t.o.interface, &src)) {
-		const struct icmp6_echo e = {.src = src, .dst = t.dst, .id = t.id, .seq = (uint16_t)number, .data_len = PROBE_BYTES,
-		                             .hop_limit = (uint8_t)ttl};
+		const struct icmp6_echo e = {.src = src, .dst = t.dst, .id = t.id, .seq = (uint16_t)number,
+		                             .data_len = PROBE_BYTES, .hop_limit = (uint8_t)ttl};
 		const unsigned n = icmp6_echo_request_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, &e);
 		count(CNT_icmp6_tx_echo_request);
 		local6_output_as_is(local_frame, n + ETH_HLEN, t.o.interface);
@@ -79,9 +80,10 @@ static void send_hop(void)
 		if (t.o.icmp)
 			send_echo(number, hop + 1);
 		else
-			(void)udp_send(&(struct udp_message){.dst = t.dst, .src_port = t.id, .dst_port = (uint16_t)(TRACE_PORT + number),
-			                                     .interface = t.o.interface, .ttl = (uint8_t)(hop + 1), .data = data,
-			                                     .data_len = sizeof data});
+			(void)udp_send(&(struct udp_message){.dst = t.dst, .src_port = t.id,
+			                                     .dst_port = (uint16_t)(TRACE_PORT + number),
+			                                     .interface = t.o.interface, .ttl = (uint8_t)(hop + 1),
+			                                     .data = data, .data_len = sizeof data});
 	}
 	t.next_ns = core_now_ns() + TRACE_AHEAD_NS;
 }
@@ -102,8 +104,8 @@ static void answered(unsigned number, const struct net_addr *from, bool last, co
 	p->note = note;
 }
 
-/* The number of the probe that an error quotes: by the UDP ports or by ID and sequence number of the echo request, which are behind
- * the IP header. False: it quotes none. */
+/* The number of the probe that an error quotes: by the UDP ports or by ID and sequence number of the echo request,
+ * which are behind the IP header. False: it quotes none. */
 static bool is_quoted(const uint8_t *upper, unsigned len, bool udp, unsigned *number)
 {
 	if (!t.sh || !t.begun || len < 8 || udp == t.o.icmp)
@@ -233,7 +235,8 @@ static void found(void *ctx, const struct net_addr *dst, const char *why)
 	bool route = false;
 	(void)ctx;
 	if (dst && forwarding.ready)
-		route = net_addr_is_ip4(dst) ? local_source(net_addr_to_ip4(dst)) != 0 : local6_source(dst, t.o.interface, &src);
+		route = net_addr_is_ip4(dst) ? local_source(net_addr_to_ip4(dst)) != 0
+		                             : local6_source(dst, t.o.interface, &src);
 	if (dst && t.o.interface == UINT32_MAX && ip6_is_link_local(dst))
 		shell_print(t.sh, "%s is link-local: add `interface ethN`\n", t.host);
 	else if (!dst)

@@ -1,10 +1,10 @@
 /*
- * The console's traceroute: which routers lead to a host. As Van Jacobson's program it sends UDP datagrams to ports that nobody
- * should listen on, from TRACE_PORT on, one number higher for each, with a TTL of 1, 2 and so on; or ICMP echo requests. A router at
- * which the TTL ends says time exceeded, the host port unreachable. One runs at a time.
+ * The console's traceroute: which routers lead to a host. As Van Jacobson's program it sends UDP datagrams to ports
+ * that nobody should listen on, from TRACE_PORT on, one number higher for each, with a TTL of 1, 2 and so on; or ICMP
+ * echo requests. A router at which the TTL ends says time exceeded, the host port unreachable. One runs at a time.
  *
- * All probes of a hop leave together, and those of the next hop when they have been answered, or after TRACE_AHEAD_NS; at most
- * TRACE_AHEAD hops wait for answers. Their lines are printed in order.
+ * All probes of a hop leave together, and those of the next hop when they have been answered, or after
+ * TRACE_AHEAD_NS; at most TRACE_AHEAD hops wait for answers. Their lines are printed in order.
  */
 #ifndef CONTROL_HOST_TRACEROUTE_H
 #define CONTROL_HOST_TRACEROUTE_H

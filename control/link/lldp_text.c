@@ -59,8 +59,9 @@ const char *lldp_text_port(char buf[LLDP_TEXT_ID_MAX], const struct lldp_id *id)
 
 const char *lldp_text_capabilities(char buf[LLDP_TEXT_MAX], unsigned set)
 {
-	static const char *const names[LLDP_CAPABILITIES] = {"other", "repeater", "bridge", "wlan-access-point", "router", "telephone",
-	                                    "docsis", "station", "c-vlan", "s-vlan", "two-port-relay"};
+	static const char *const names[LLDP_CAPABILITIES] = {
+		"other", "repeater", "bridge", "wlan-access-point", "router", "telephone",
+		"docsis", "station", "c-vlan", "s-vlan", "two-port-relay"};
 	struct fmt_buf w = {.at = buf, .size = LLDP_TEXT_MAX};
 	for (unsigned i = 0; i < ARRAY_LEN(names); i++)
 		if (set >> i & 1)

@@ -42,7 +42,8 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 		return false;
 	page_print(t, "{\"hostname\":");
 	page_json(t, running.config.hostname);
-	page_print(t, ",\"version\":\"%s\",\"build\":\"%s\",\"configuration\":\"%016llx\",\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
+	page_print(t, ",\"version\":\"%s\",\"build\":\"%s\",\"configuration\":\"%016llx\","
+	              "\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
 	           HAYATE_VERSION, b->build_id, (ull)b->config_hash, core_app_word(core_app_number()),
 	           (ull)(stats_uptime_ns() / 1000000u));
 	page_json(t, b->cpu);
@@ -153,7 +154,8 @@ static void interface_head(struct page_text *t, unsigned n, const struct dp_inte
 	char mac[FMT_MAC_MAX];
 	const bool loopback = dp_is_loopback(ifp);
 	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
-	           dp_name(dp_get(), n), loopback ? "loopback" : ifp->vid ? "vlan" : ifp->bundle ? "port-channel" : "port");
+	           dp_name(dp_get(), n),
+	           loopback ? "loopback" : ifp->vid ? "vlan" : ifp->bundle ? "port-channel" : "port");
 	page_json(t, running.config.interface[n].description);
 	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
 	           dp_in_use(ifp) ? "true" : "false");

@@ -1,5 +1,6 @@
 /*
- * /api/v1/certificate: the certificate of HTTPS. PUT imports one in PEM, DELETE returns to the machine's own (https_identity.h).
+ * /api/v1/certificate: the certificate of HTTPS (https_identity.h). PUT imports one in PEM, DELETE returns to the
+ * machine's own.
  * /api/v1/certificate/request: POST makes a request for one.
  */
 #include "control/console/log.h"
@@ -22,14 +23,15 @@ static void written(void *arg, const char *why)
 	work.why = why;
 }
 
+#define NOT_NOW "a certificate is being imported already, or there is no memory"
+
 uint8_t *page_certificate_take(struct page_write *w, unsigned *status)
 {
 	*status = w->bytes > HTTPS_PEM_MAX ? 413 : 503;
 	uint8_t *at = w->bytes > HTTPS_PEM_MAX ? NULL : https_take();
 	taken = at != NULL;
 	if (!at)
-		page_refuse(w, *status, w->bytes > HTTPS_PEM_MAX ? "the text is too long"
-		                                                 : "a certificate is being imported already, or there is no memory");
+		page_refuse(w, *status, w->bytes > HTTPS_PEM_MAX ? "the text is too long" : NOT_NOW);
 	return at;
 }
 
@@ -61,8 +63,8 @@ unsigned page_certificate_write(struct page_write *w)
 	if (status || work.state == WRITING)
 		return status;
 	work.state = FREE;
-	page_print(&w->reply, "{\"fingerprint\":\"%s\",\"stored\":%s,\"problem\":", tls_identity(&i) ? i.fingerprint : "",
-	           work.why ? "false" : "true");
+	page_print(&w->reply, "{\"fingerprint\":\"%s\",\"stored\":%s,\"problem\":",
+	           tls_identity(&i) ? i.fingerprint : "", work.why ? "false" : "true");
 	if (work.why)
 		page_json(&w->reply, work.why);
 	else
@@ -85,7 +87,7 @@ unsigned page_request_write(struct page_write *w)
 {
 	unsigned more;
 	char *pem = (char *)https_take();
-	const char *why = pem ? https_request(pem, &more) : "a certificate is being imported, or there is no memory";
+	const char *why = pem ? https_request(pem, &more) : NOT_NOW;
 	if (!why) {
 		page_print(&w->reply, "{\"request\":\"");
 		for (const char *c = pem; *c; c++)
@@ -107,8 +109,8 @@ static bool part_certificate(struct page_walk *w, struct page_text *t)
 		page_print(t, "{\"source\":null}\n");
 		return false;
 	}
-	page_print(t, "{\"source\":\"%s\",\"key\":\"%s\",\"fingerprint\":\"%s\",\"subject\":", sources[https_source()], i.kind,
-	           i.fingerprint);
+	page_print(t, "{\"source\":\"%s\",\"key\":\"%s\",\"fingerprint\":\"%s\",\"subject\":",
+	           sources[https_source()], i.kind, i.fingerprint);
 	page_json(t, i.subject);
 	page_print(t, ",\"issuer\":");
 	page_json(t, i.issuer);

@@ -1,8 +1,7 @@
 /*
- * `show crash` and the page /crash: the failure reports that the kernel keeps. First the report of
- * the failure that ended the last boot (kernel/keep.h), then those of the programs that have failed
- * since (kernel/crash.h). On a machine with a disk the reports are kept for the next boot, and shown until a program fails
- * again.
+ * `show crash` and the page /crash: the failure reports that the kernel keeps. First the report of the failure that
+ * ended the last boot (kernel/keep.h), then those of the programs that have failed since (kernel/crash.h). On a
+ * machine with a disk the reports are kept for the next boot, and shown until a program fails again.
  */
 #include "control/management/crash.h"
 #include "control/console/shell.h"
@@ -66,7 +65,8 @@ static size_t head_line(const struct crash *c, char *text, size_t size)
 	char utc[RFC3339_MAX];
 	return fmt_format(text, size, "crash %llu: core %u, %llu.%03llu s after boot%s%s\n",
 	                  (unsigned long long)c->number, c->core, (unsigned long long)(ms / 1000),
-	                  (unsigned long long)(ms % 1000), utc_ns ? ", " : "", utc_ns ? rfc3339_put(utc, utc_ns, 3) : "");
+	                  (unsigned long long)(ms % 1000), utc_ns ? ", " : "",
+	                  utc_ns ? rfc3339_put(utc, utc_ns, 3) : "");
 }
 
 static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *text)

@@ -16,21 +16,25 @@ static void print_times(struct page_text *t, const struct dhcp_lease *l)
 		page_print(t, ",\"lease_s\":null,\"left_s\":null,\"renew_s\":null,\"rebind_s\":null");
 	else
 		page_print(t, ",\"lease_s\":%u,\"left_s\":%u,\"renew_s\":%u,\"rebind_s\":%u", l->lease_s,
-		           dhcp_client_left_s(l, l->lease_s), dhcp_client_left_s(l, l->t1_s), dhcp_client_left_s(l, l->t2_s));
+		           dhcp_client_left_s(l, l->lease_s), dhcp_client_left_s(l, l->t1_s),
+		           dhcp_client_left_s(l, l->t2_s));
 }
 
 static void print_client(struct page_text *t, const struct dhcp_client *c, unsigned interface)
 {
 	char prefix[FMT_PREFIX_MAX], addr[FMT_IP4_MAX];
 	const struct dhcp_lease *l = &c->lease;
-	page_print(t, "\n{\"interface\":\"%s\",\"state\":\"%s\",\"sent\":%llu,\"received\":%llu,\"naks\":%llu,\"declines\":%llu,"
-	              "\"timeouts\":%llu", dp_name(dp_get(), interface), dhcp_client_state_name(c->state), (ull)c->counts.sent,
+	page_print(t, "\n{\"interface\":\"%s\",\"state\":\"%s\",\"sent\":%llu,\"received\":%llu,\"naks\":%llu,"
+	              "\"declines\":%llu,\"timeouts\":%llu",
+	           dp_name(dp_get(), interface), dhcp_client_state_name(c->state), (ull)c->counts.sent,
 	           (ull)c->counts.received, (ull)c->counts.naks, (ull)c->counts.declines, (ull)c->counts.timeouts);
 	if (!c->installed) {
-		page_print(t, ",\"address\":null,\"server\":null,\"lease_s\":null,\"left_s\":null,\"renew_s\":null,\"rebind_s\":null");
+		page_print(t, ",\"address\":null,\"server\":null,\"lease_s\":null,\"left_s\":null,\"renew_s\":null,"
+		              "\"rebind_s\":null");
 		return;
 	}
-	page_print(t, ",\"address\":\"%s\",\"server\":\"%s\"", fmt_prefix(prefix, l->addr, l->plen), fmt_ip4(addr, l->server));
+	page_print(t, ",\"address\":\"%s\",\"server\":\"%s\"", fmt_prefix(prefix, l->addr, l->plen),
+	           fmt_ip4(addr, l->server));
 	print_times(t, l);
 }
 
@@ -96,7 +100,8 @@ static bool part_relays(struct page_walk *w, struct page_text *t)
 		return true;
 	const struct dhcp_relay_counts *c = &dhcp_relay_counts[n][six];
 	page_print(t, "%s\n{\"interface\":\"%s\",\"family\":\"%s\",\"requests\":%llu,\"replies\":%llu,\"sent\":%llu}",
-	           w->cursor.n ? "," : "", dp_name(v, n), six ? "ipv6" : "ipv4", (ull)c->requests, (ull)c->replies, (ull)c->sent);
+	           w->cursor.n ? "," : "", dp_name(v, n), six ? "ipv6" : "ipv4", (ull)c->requests, (ull)c->replies,
+	           (ull)c->sent);
 	w->cursor.n = 1;
 	return true;
 }

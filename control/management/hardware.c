@@ -8,7 +8,9 @@ typedef unsigned long long ull;
 
 const char *hardware_firmware_word(const struct hardware *hw)
 {
-	return hw->firmware == HARDWARE_FIRMWARE_UEFI ? "UEFI" : hw->firmware == HARDWARE_FIRMWARE_BIOS ? "BIOS" : "unknown";
+	return hw->firmware == HARDWARE_FIRMWARE_UEFI   ? "UEFI"
+	       : hw->firmware == HARDWARE_FIRMWARE_BIOS ? "BIOS"
+	                                                : "unknown";
 }
 
 const char *hardware_feature_word(unsigned feature)
@@ -36,7 +38,8 @@ const char *hardware_class_word(uint32_t class)
 		{0x0600, "host bridge"}, {0x0601, "ISA bridge"}, {0x0604, "PCI bridge"}, {0x0680, "bridge"},
 		{0x0700, "serial controller"}, {0x0780, "communication controller"},
 		{0x0806, "IOMMU"}, {0x0880, "system peripheral"}, {0x0980, "input device"},
-		{0x0c03, "USB controller"}, {0x0c05, "SMBus controller"}, {0x0c07, "IPMI interface"}, {0x0c80, "serial bus controller"},
+		{0x0c03, "USB controller"}, {0x0c05, "SMBus controller"}, {0x0c07, "IPMI interface"},
+		{0x0c80, "serial bus controller"},
 		{0x1080, "encryption controller"}, {0x1180, "signal processing controller"},
 		{0x1280, "processing accelerator"},
 	};
@@ -123,7 +126,8 @@ static bool part_processors(struct page_walk *w, struct page_text *t)
 	if (w->item)
 		return false;
 	text(t, "cpu", self.info->cpu);
-	page_print(t, "\"cpu_family\":%u,\"cpu_model\":%u,\"cpu_stepping\":%u,\"cpus\":%u,\"cores\":%u,\"address_bits\":%u,\"features\":[",
+	page_print(t, "\"cpu_family\":%u,\"cpu_model\":%u,\"cpu_stepping\":%u,\"cpus\":%u,\"cores\":%u,"
+	              "\"address_bits\":%u,\"features\":[",
 	           c.family, c.model, c.stepping, hw->cpus, self.info->cores, hw->phys_bits);
 	for (unsigned i = 0, n = 0; i < HARDWARE_FEATURE_COUNT; i++)
 		if (hw->cpu_features >> i & 1)
@@ -204,8 +208,8 @@ static bool part_ecams(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	const struct hardware_ecam *e = &hw->ecam[w->item];
-	page_print(t, "%s{\"segment\":%u,\"first_bus\":%u,\"last_bus\":%u,\"base\":\"%llx\"}", page_comma(w), e->segment,
-	           e->first_bus, e->last_bus, (ull)e->base);
+	page_print(t, "%s{\"segment\":%u,\"first_bus\":%u,\"last_bus\":%u,\"base\":\"%llx\"}", page_comma(w),
+	           e->segment, e->first_bus, e->last_bus, (ull)e->base);
 	return true;
 }
 
@@ -218,8 +222,8 @@ static void function_bars(struct page_text *t, const struct hardware_function *f
 		if (b->state == HARDWARE_BAR_NONE)
 			continue;
 		page_print(t, "%s{\"bar\":%u,\"address\":\"%llx\",\"bytes\":%llu,\"kind\":\"%s\",\"state\":\"%s\"}",
-		           any ? "," : "", n, (ull)b->addr, (ull)b->bytes, b->io ? "io" : b->wide ? "memory64" : "memory",
-		           hardware_bar_word(b->state));
+		           any ? "," : "", n, (ull)b->addr, (ull)b->bytes,
+		           b->io ? "io" : b->wide ? "memory64" : "memory", hardware_bar_word(b->state));
 		any = true;
 	}
 	page_print(t, "]");
@@ -233,8 +237,8 @@ static void function_windows(struct page_text *t, const struct hardware_function
 		const struct hardware_range *w = &f->window[n];
 		if (w->start == w->end)
 			continue;
-		page_print(t, "%s{\"kind\":\"%s\",\"address\":\"%llx\",\"bytes\":%llu}", any ? "," : "", hardware_window_word(n),
-		           (ull)w->start, (ull)(w->end - w->start));
+		page_print(t, "%s{\"kind\":\"%s\",\"address\":\"%llx\",\"bytes\":%llu}", any ? "," : "",
+		           hardware_window_word(n), (ull)w->start, (ull)(w->end - w->start));
 		any = true;
 	}
 	page_print(t, "]");
@@ -270,14 +274,17 @@ static bool part_functions(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	const struct hardware_function *f = &hw->function[w->item];
-	page_print(t, "%s\n{\"address\":\"%04x:%02x:%02x.%x\",\"vendor\":\"%04x\",\"device\":\"%04x\",\"subvendor\":\"%04x\",\"subdevice\":\"%04x\","
+	page_print(t, "%s\n{\"address\":\"%04x:%02x:%02x.%x\",\"vendor\":\"%04x\",\"device\":\"%04x\","
+	              "\"subvendor\":\"%04x\",\"subdevice\":\"%04x\","
 	              "\"class\":\"%06x\",\"kind\":\"%s\",\"revision\":%u,\"msix_vectors\":%u,\"virtual_functions\":%u",
-	           page_comma(w), f->segment, f->bdf >> 8, f->bdf >> 3 & 31, f->bdf & 7, f->vendor, f->device, f->subvendor,
-	           f->subdevice, f->class, hardware_class_word(f->class), f->revision, f->msix_vectors, f->vfs);
+	           page_comma(w), f->segment, f->bdf >> 8, f->bdf >> 3 & 31, f->bdf & 7, f->vendor, f->device,
+	           f->subvendor, f->subdevice, f->class, hardware_class_word(f->class), f->revision, f->msix_vectors,
+	           f->vfs);
 	if (f->header == 1)
 		page_print(t, ",\"first_bus\":%u,\"last_bus\":%u", f->first_bus, f->last_bus);
 	if (f->link_width_max)
-		page_print(t, ",\"link_tenths_of_gt\":%u,\"link_width\":%u,\"link_tenths_of_gt_max\":%u,\"link_width_max\":%u",
+		page_print(t, ",\"link_tenths_of_gt\":%u,\"link_width\":%u,\"link_tenths_of_gt_max\":%u,"
+		              "\"link_width_max\":%u",
 		           hardware_link_tenths(f->link_speed), f->link_width, hardware_link_tenths(f->link_speed_max),
 		           f->link_width_max);
 	if (f->reports_errors)

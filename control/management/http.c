@@ -317,7 +317,8 @@ static bool is_foreign(const struct http_request *r)
 	if (origin.len == 0)
 		return false;
 	const bool six = at < origin.len && origin.at[at] == '[';
-	for (; at < origin.len && n < sizeof host - 1 && !(origin.at[at] == ':' && (!six || origin.at[at - 1] == ']')); at++)
+	for (; at < origin.len && n < sizeof host - 1 &&
+	     !(origin.at[at] == ':' && (!six || origin.at[at - 1] == ']')); at++)
 		host[n++] = origin.at[at];
 	host[n] = 0;
 	return !http_host_is_ours(host);
@@ -407,7 +408,8 @@ static const char *line_of(unsigned status)
 #define ALLOW_MAX 64
 static const char *allow_of(const struct http_request *r, char buf[ALLOW_MAX])
 {
-	static const char *const words[] = {[HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE", [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH"};
+	static const char *const words[] = {[HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE", [HTTP_POST] = "POST",
+	                                    [HTTP_PATCH] = "PATCH"};
 	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
 	const bool gets = !page || page->parts || page->fixed || page->choose;
 	struct fmt_buf out = {.at = buf, .size = ALLOW_MAX};
@@ -635,8 +637,8 @@ static unsigned fixed_work(const struct session *s, const char *from)
 	return 1 + (unsigned)(s->fixed - from) / CONTENT_MAX;
 }
 
-/* Sends one piece of an answer. Returns the work that this took, for HTTP_WORK_PER_TURN; 0: there is nothing to send, no
- * room, or no buffer. */
+/* Sends one piece of an answer. Returns the work that this took, for HTTP_WORK_PER_TURN; 0: there is nothing to send,
+ * no room, or no buffer. */
 static unsigned advance(struct session *s)
 {
 	unsigned work = WORK_MADE;

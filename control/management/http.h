@@ -19,7 +19,8 @@
  *
  * PUT and DELETE change the store of XDP programs and their maps, or what an application's page has; PUT, PATCH and
  * POST change the configuration (page.write). While the configuration states users, all pages but open ones need one
- * (http_auth.h), and changes the role configure. One client at a time does so, from the first byte of its content to the last of its answer; others get 503.
+ * (http_auth.h), and changes the role configure. One client at a time does so, from the first byte of its content to
+ * the last of its answer; others get 503.
  *
  * The streams may be encrypted (control/management/https.h); the sessions are the same.
  *

@@ -67,7 +67,8 @@ static void log_refusal(const struct http_auth *a, const char *what)
 	}
 	if (left_out)
 		log_event(LOG_WARNING, "LOGIN", "http: %u further refusals", left_out);
-	log_event(LOG_WARNING, "LOGIN", "http: %s sent a wrong %s", users_who(who, exists ? a->user : "", &a->from), what);
+	log_event(LOG_WARNING, "LOGIN", "http: %s sent a wrong %s", users_who(who, exists ? a->user : "", &a->from),
+	          what);
 	left_out = 0;
 	next_ns = core_now_ns() + SECOND_NS;
 }

@@ -43,7 +43,8 @@ static void tell(const char *what)
 {
 	struct tls_identity i;
 	if (tls_identity(&i))
-		log_event(LOG_NOTICE, "HTTPS-KEY", "https: %s, SHA-256 fingerprint of the certificate %s", what, i.fingerprint);
+		log_event(LOG_NOTICE, "HTTPS-KEY", "https: %s, SHA-256 fingerprint of the certificate %s", what,
+		          i.fingerprint);
 }
 
 enum https_source https_source(void)
@@ -71,8 +72,8 @@ static void store_key(const uint8_t secret[TLS_SECRET])
 		log_event(LOG_ERR, "HTTPS-KEY", "https: the key could not be written to the disk");
 }
 
-/* What is kept since before a restart of the program, or on the disk; without that, a new key. *what: for tell(), if it is not
- * of this boot. NULL: not possible. */
+/* What is kept since before a restart of the program, or on the disk; without that, a new key. *what: for tell(), if
+ * it is not of this boot. NULL: not possible. */
 static const struct kept *own(const char **what)
 {
 	const uint8_t *stored, *pem;
@@ -205,7 +206,8 @@ const char *https_import(const uint8_t *pem, size_t n, void (*done)(void *arg, c
 	if (!why && n > HTTPS_PEM_MAX)
 		why = "the text is too long";
 	if (!why)
-		why = tls_read_import(pem, n, k->secret, walltime_known() ? rfc3339_put(now, walltime_ns(), 0) : NULL, &identity);
+		why = tls_read_import(pem, n, k->secret, walltime_known() ? rfc3339_put(now, walltime_ns(), 0) : NULL,
+		                      &identity);
 	if (why)
 		return why;
 	if (storage_present()) {
@@ -245,8 +247,9 @@ const char *https_reset(void (*done)(void *arg, const char *why), void *arg)
 	change.done = done;
 	change.arg = arg;
 	if (error != E_OK)
-		done(arg, error == E_NOENT && storage_present() ? NULL : error == E_NOENT ? "there is no store"
-		                                                                         : "the disk cannot be written");
+		done(arg, error == E_NOENT && storage_present() ? NULL
+		          : error == E_NOENT                    ? "there is no store"
+		                                                : "the disk cannot be written");
 	return NULL;
 }
 
@@ -263,7 +266,8 @@ static void add_name(struct names *to, const struct tls_name *name)
 	for (unsigned i = 0; i < to->count; i++)
 		if (!name->dns == !to->name[i].dns &&
 		    (name->dns ? strcmp(name->dns, to->name[i].dns) == 0
-		               : name->bytes == to->name[i].bytes && memcmp(name->address, to->name[i].address, name->bytes) == 0))
+		               : name->bytes == to->name[i].bytes &&
+		                         memcmp(name->address, to->name[i].address, name->bytes) == 0))
 			return;
 	if (to->count == TLS_NAMES_MAX)
 		to->more++;

@@ -60,7 +60,8 @@ static void end(const char *why)
 	if (why)
 		log_event(LOG_ERR, "IMAGE", "%s: the other image has not been written: %s", fetch.url, why);
 	else
-		log_event(LOG_NOTICE, "IMAGE", "%s is the other image: `upgrade activate` has the next boot start it", fetch.url);
+		log_event(LOG_NOTICE, "IMAGE", "%s is the other image: `upgrade activate` has the next boot start it",
+		          fetch.url);
 	fetch.done(fetch.arg, why ? fetch.why : NULL);
 }
 
@@ -232,7 +233,8 @@ static void found(void *ctx, const struct net_addr *addr, const char *why)
 	if (text_parse_addr(text_of(fetch.at.host), &is) != E_OK)
 		fmt_format(peer.name, sizeof peer.name, "%s", fetch.at.host);
 	fetch.state = CONNECT;
-	fetch.stream = fetch.at.tls ? tls_stream_connect(&to, &peer, &app, NULL, &why) : stream_connect(&to, &app, NULL, &error);
+	fetch.stream = fetch.at.tls ? tls_stream_connect(&to, &peer, &app, NULL, &why)
+	                            : stream_connect(&to, &app, NULL, &error);
 	if (!fetch.stream)
 		end(fetch.at.tls ? why : stream_error_text(error));
 }
@@ -271,7 +273,8 @@ const char *image_fetch_begin(const char *url, const char *sha256, void (*done)(
 	if (!names_is_name(fetch.at.host))
 		return "the host of the URL is neither an address nor a name";
 	if (!fetch.at.tls && !sha256)
-		return "over http:// anybody on the path may change the file: state its SHA-256, `upgrade URL sha256 HASH`";
+		return "over http:// anybody on the path may change the file: state its SHA-256, "
+		       "`upgrade URL sha256 HASH`";
 	if (!fetch.header)
 		fetch.header = core_private_alloc(IMAGE_HEADER);
 	if (!fetch.header)

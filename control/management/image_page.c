@@ -1,7 +1,7 @@
 /*
- * /api/v1/image: which images the machine has, and PUT of a file of `hayate image --upgrade`, which becomes the image that does
- * not run (docs/install.md). The file is in memory until it is on the disk, or has been refused; if its client goes meanwhile, it
- * is written all the same.
+ * /api/v1/image: which images the machine has, and PUT of a file of `hayate image --upgrade`, which becomes the image
+ * that does not run (docs/install.md). The file is in memory until it is on the disk, or has been refused; if its
+ * client goes meanwhile, it is written all the same.
  */
 #include "control/console/log.h"
 #include "control/management/image_fetch.h"
@@ -58,7 +58,8 @@ static void written(void *arg, const char *why)
 	if (why)
 		log_event(LOG_ERR, "IMAGE", "the other image has not been written: %s", why);
 	else
-		log_event(LOG_NOTICE, "IMAGE", "the other image has been written: `upgrade activate` has the next boot start it");
+		log_event(LOG_NOTICE, "IMAGE",
+		          "the other image has been written: `upgrade activate` has the next boot start it");
 	if (upload.left)
 		forget();
 }
@@ -71,7 +72,8 @@ unsigned page_image_write(struct page_write *w)
 		return page_refuse(w, 422, "the file is empty");
 	if (upload.state == COMING) {
 		char who[USERS_WHO_SIZE];
-		log_event(LOG_NOTICE, "IMAGE", "an image of %u bytes has come from %s", upload.bytes, users_who(who, w->user, w->from));
+		log_event(LOG_NOTICE, "IMAGE", "an image of %u bytes has come from %s", upload.bytes,
+		          users_who(who, w->user, w->from));
 		const char *why = boot_disk_write(upload.at, upload.bytes, written, NULL);
 		if (why)
 			return page_refuse(w, 422, why);
@@ -142,7 +144,8 @@ static bool part_images(struct page_walk *w, struct page_text *t)
 		return false;
 	page_print(t, "%s{\"image\":\"%c\",", page_comma(w), image_letter(w->item));
 	if (s.whole[w->item])
-		page_print(t, "\"build\":\"%s\",\"bytes\":%llu}", s.image[w->item].build, (unsigned long long)s.image[w->item].bytes);
+		page_print(t, "\"build\":\"%s\",\"bytes\":%llu}", s.image[w->item].build,
+		           (unsigned long long)s.image[w->item].bytes);
 	else
 		page_print(t, "\"build\":null,\"bytes\":0}");
 	return true;

@@ -34,7 +34,8 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 	}
 	const struct lldp_port *p = &l->port[port];
 	page_print(t, "%s\n{\"name\":\"%s\",\"transmit\":\"%s\",\"receive\":\"%s\",\"neighbours\":%u", page_comma(w),
-	           dp_name(dp_get(), port), admin(port, p->transmit), admin(port, p->receive), lldp_neighbours(l, port));
+	           dp_name(dp_get(), port), admin(port, p->transmit), admin(port, p->receive),
+	           lldp_neighbours(l, port));
 	page_print(t, ",\"sent\":%llu,\"received\":%llu,\"dropped\":%llu,\"refused\":%llu,\"aged\":%llu}",
 	           (ull)(p->counters.tx + p->counters.tx_shutdown), (ull)p->counters.rx, (ull)p->counters.rx_dropped,
 	           (ull)p->counters.rx_refused, (ull)p->counters.rx_aged);

@@ -21,9 +21,10 @@
 #define MESSAGE_MAX 1024
 #define FRAME_MAX (MESSAGE_MAX + 5) /* MSG-LEN SP (RFC 5425 4.3) */
 #define NAME_AGAIN_NS (300 * SECOND_NS) /* after an answer; the resolver keeps it for its time to live */
-#define STABLE_NS (60 * SECOND_NS) /* a connection that lasts so long is followed by a new one without delay */
+#define STABLE_NS (60 * SECOND_NS) /* behind a connection that lasted so long the pauses begin with the shortest */
 
-/* A host, and the number of its next message. What outlives the program is untrusted: any number is one of a message. */
+/* A host, and the number of its next message. What outlives the program is untrusted: any number is one of a
+ * message. */
 struct position {
 	struct net_addr addr;
 	uint64_t name; /* hash of its name; 0: it has none */
@@ -86,8 +87,8 @@ static const struct position *find(const struct positions *p, const struct confi
 	return NULL;
 }
 
-/* Where the host begins: where it was, as this program or the one before knows. A host of the configuration at boot gets
- * what has happened since the boot, a new one what happens from now on. */
+/* Where the host begins: where it was, as this program or the one before knows. A host of the configuration at boot
+ * gets what has happened since the boot, a new one what happens from now on. */
 static struct position begin(const struct positions *before, const struct config_log_host *h)
 {
 	const struct position *was = find(before, h);
@@ -139,8 +140,9 @@ static void set_host(struct host *o, const struct config_log_host *h)
 /* Do both say the same, but for their lines? */
 static bool is_same(const struct config_log_host *a, const struct config_log_host *b)
 {
-	return strcmp(a->host.name, b->host.name) == 0 && net_addr_equal(&a->host.addr, &b->host.addr) && a->port == b->port &&
-	       a->level == b->level && a->facility == b->facility && a->tls == b->tls && a->pinned == b->pinned &&
+	return strcmp(a->host.name, b->host.name) == 0 && net_addr_equal(&a->host.addr, &b->host.addr) &&
+	       a->port == b->port && a->level == b->level && a->facility == b->facility && a->tls == b->tls &&
+	       a->pinned == b->pinned &&
 	       memcmp(a->fingerprint, b->fingerprint, sizeof a->fingerprint) == 0;
 }
 
@@ -204,8 +206,8 @@ static uint64_t look_up_due(const struct host *o)
 
 /* --- messages --- */
 
-/* The source address for messages to dst. All zeros, by the route to dst, unless the configuration has named an interface
- * that has an address of dst's family. */
+/* The source address for messages to dst. All zeros, by the route to dst, unless the configuration has named an
+ * interface that has an address of dst's family. */
 static struct net_addr source_of(const struct net_addr *dst)
 {
 	const struct dp_state *v = dp_get();
@@ -264,6 +266,12 @@ static const struct log_record *next(const struct config_log_host *h, uint64_t *
 
 /* --- by UDP --- */
 
+/* The pause behind a pause of that length, 0: none. */
+static uint64_t longer(uint64_t retry_ns)
+{
+	return u64_min(u64_max(2 * retry_ns, LOGGING_RETRY_MIN_NS), LOGGING_RETRY_MAX_NS);
+}
+
 /* Sends what is due to a host; returns when the next is. */
 static uint64_t serve(struct host *o, struct position *p)
 {
@@ -286,7 +294,7 @@ static uint64_t serve(struct host *o, struct position *p)
 		o->lost += lost;
 		p->next = at;
 		syslog.changed = true;
-		o->retry_ns = known || !r ? 0 : u64_min(u64_max(2 * o->retry_ns, LOGGING_RETRY_MIN_NS), LOGGING_RETRY_MAX_NS);
+		o->retry_ns = known || !r ? 0 : longer(o->retry_ns);
 		o->due_ns = now + o->retry_ns;
 	}
 	return now;
@@ -301,8 +309,7 @@ static void lost_connection(struct host *o, const char *why)
 	const bool stable = o->open && now - o->since_ns >= STABLE_NS;
 	o->stream = NULL;
 	o->open = false;
-	o->retry_ns = stable ? LOGGING_RETRY_MIN_NS
-	                     : u64_min(u64_max(2 * o->retry_ns, LOGGING_RETRY_MIN_NS), LOGGING_RETRY_MAX_NS);
+	o->retry_ns = longer(stable ? 0 : o->retry_ns);
 	o->due_ns = now + o->retry_ns;
 	trouble(o, why);
 }
@@ -358,8 +365,8 @@ static void on_closed(struct stream *s, int why)
 
 static void connect(struct host *o)
 {
-	static const struct stream_app app = {.connected = on_connected, .data = on_data, .acked = on_acked, .fin = on_fin,
-	                                      .closed = on_closed};
+	static const struct stream_app app = {.connected = on_connected, .data = on_data, .acked = on_acked,
+	                                      .fin = on_fin, .closed = on_closed};
 	const struct stream_target to = {.remote = o->addr, .local = source_of(&o->addr), .port = o->config.port};
 	struct tls_peer peer = {.pinned = o->config.pinned};
 	const char *why;
@@ -424,9 +431,10 @@ bool logging_stats(unsigned i, struct logging_stats *s)
 	const struct host *o = &syslog.host[i];
 	if (i >= syslog.at.hosts)
 		return false;
-	*s = (struct logging_stats){.name = o->config.host.name, .addr = o->config.host.name[0] ? o->addr : o->config.host.addr,
+	*s = (struct logging_stats){.name = o->config.host.name,
+	                            .addr = o->config.host.name[0] ? o->addr : o->config.host.addr,
 	                            .port = o->config.port, .sent = o->sent, .lost = o->lost, .tls = o->config.tls,
-	                            .version = o->open ? tls_stream_version(o->stream) : NULL, .connected = o->connected,
-	                            .failed = o->failed, .why = o->why};
+	                            .version = o->open ? tls_stream_version(o->stream) : NULL,
+	                            .connected = o->connected, .failed = o->failed, .why = o->why};
 	return true;
 }

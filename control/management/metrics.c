@@ -162,7 +162,8 @@ static bool tls_failures(const struct family *f, uint32_t i, struct page_text *t
 	const uint32_t n = f->arg ? TLS_FAILURES : TLS_FAILURES_SERVER, all = f->arg ? n + 2 : n + 1;
 	if (i < all)
 		page_sample(t, f->name, i < n ? s->failed[i] : i == n ? s->timeouts : s->cut,
-		            "reason=\"%s\"", i < n ? tls_failure_word((enum tls_failure)i) : i == n ? "timeout" : "cut");
+		            "reason=\"%s\"",
+		            i < n ? tls_failure_word((enum tls_failure)i) : i == n ? "timeout" : "cut");
 	return i < all;
 }
 
@@ -326,7 +327,8 @@ static bool dhcp_client_messages(const struct family *f, uint32_t i, struct page
 	const struct dhcp_client *c = dhcp_client_at(i / 2, &interface);
 	if (c)
 		page_sample(t, f->name, i % 2 ? c->counts.received : c->counts.sent,
-		            "interface=\"%s\",direction=\"%s\"", dp_name(dp_get(), interface), i % 2 ? "received" : "sent");
+		            "interface=\"%s\",direction=\"%s\"", dp_name(dp_get(), interface),
+		            i % 2 ? "received" : "sent");
 	return c != NULL;
 }
 
@@ -366,7 +368,8 @@ static bool disk_requests(const struct family *f, uint32_t i, struct page_text *
 	const struct disk *d = disks_get(i / ARRAY_LEN(results));
 	const uint64_t value[] = {d->reads, d->writes, d->flushes, d->errors};
 	page_sample(t, f->name, value[i % ARRAY_LEN(results)],
-	            "disk=\"disk%u\",result=\"%s\"", (unsigned)(i / ARRAY_LEN(results)), results[i % ARRAY_LEN(results)]);
+	            "disk=\"disk%u\",result=\"%s\"", (unsigned)(i / ARRAY_LEN(results)),
+	            results[i % ARRAY_LEN(results)]);
 	return true;
 }
 
@@ -559,7 +562,8 @@ static bool fates_at(const struct family *f, uint32_t i, struct page_text *t)
 		return false;
 	t->empty = d.zeros;
 	if (d.count || d.last)
-		page_sample(t, f->name, d.count, drop ? "interface=\"%s\",reason=\"%s\"" : "interface=\"%s\",fate=\"%s\"",
+		page_sample(t, f->name, d.count,
+		            drop ? "interface=\"%s\",reason=\"%s\"" : "interface=\"%s\",fate=\"%s\"",
 		            d.interface, d.name + (drop ? sizeof "drop_" - 1 : 0));
 	return true;
 }
@@ -885,18 +889,23 @@ static const struct family families[] = {
 	 2},
 	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
 	 port_link, 1},
-	{"hayate_dhcp_client_bound", "gauge", "1 while the interface has an address of a DHCP server", dhcp_client_bound, 0},
-	{"hayate_dhcp_client_lease_seconds", "gauge", "Seconds until the lease ends unless it is extended", dhcp_client_lease, 0},
-	{"hayate_dhcp_client_messages_total", "counter", "Messages of the DHCP client, sent and used", dhcp_client_messages, 0},
-	{"hayate_dhcp_client_lost_total", "counter", "Addresses that the DHCP client had to give up, by reason", dhcp_client_lost,
-	 0},
+	{"hayate_dhcp_client_bound", "gauge", "1 while the interface has an address of a DHCP server",
+	 dhcp_client_bound, 0},
+	{"hayate_dhcp_client_lease_seconds", "gauge", "Seconds until the lease ends unless it is extended",
+	 dhcp_client_lease, 0},
+	{"hayate_dhcp_client_messages_total", "counter", "Messages of the DHCP client, sent and used",
+	 dhcp_client_messages, 0},
+	{"hayate_dhcp_client_lost_total", "counter", "Addresses that the DHCP client had to give up, by reason",
+	 dhcp_client_lost, 0},
 	{"hayate_dhcp_relay_requests_total", "counter", "DHCP requests relayed to servers", dhcp_relay_of, 0},
 	{"hayate_dhcp_relay_replies_total", "counter", "DHCP replies relayed to clients", dhcp_relay_of, 1},
 	{"hayate_dhcp_relay_sent_total", "counter", "copies of DHCP requests sent to servers", dhcp_relay_of, 2},
 	{"hayate_ntp_synchronized", "gauge", "1 while NTP servers set the time of day", ntp, NTP_IS_SYNCHRONIZED},
 	{"hayate_ntp_stratum", "gauge", "Stratum of the machine; 16: not synchronized", ntp, NTP_IS_STRATUM},
-	{"hayate_ntp_servers_reachable", "gauge", "NTP servers that have answered one of the last eight requests", ntp, NTP_IS_REACHABLE},
-	{"hayate_ntp_offset_seconds", "gauge", "Offset of the clock at its last update; positive: it was slow", ntp_offset, 0},
+	{"hayate_ntp_servers_reachable", "gauge", "NTP servers that have answered one of the last eight requests",
+	 ntp, NTP_IS_REACHABLE},
+	{"hayate_ntp_offset_seconds", "gauge", "Offset of the clock at its last update; positive: it was slow",
+	 ntp_offset, 0},
 	{"hayate_storage_usable", "gauge", "1 when the store on a disk can be read and written", store, STORE_THERE},
 	{"hayate_storage_generation", "gauge", "Generation of the store on the disk", store, STORE_GENERATION},
 	{"hayate_storage_used_bytes", "gauge", "Bytes of the values that are stored", store, STORE_USED},
@@ -996,12 +1005,16 @@ static const struct family families[] = {
 	 bfd_refused, 0},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
-	{"hayate_log_messages_total", "counter", "Messages that the event log has recorded, by severity", log_messages, 0},
-	{"hayate_log_suppressed_total", "counter", "Messages that were lost because there were too many", log_suppressed, 0},
+	{"hayate_log_messages_total", "counter", "Messages that the event log has recorded, by severity",
+	 log_messages, 0},
+	{"hayate_log_suppressed_total", "counter", "Messages that were lost because there were too many",
+	 log_suppressed, 0},
 	{"hayate_syslog_sent_total", "counter", "Messages sent to each syslog host", syslog, SYSLOG_SENT},
 	{"hayate_syslog_lost_total", "counter", "Messages that a syslog host has missed", syslog, SYSLOG_LOST},
-	{"hayate_syslog_connected", "gauge", "Is there a connection to the syslog host, by TLS", syslog, SYSLOG_CONNECTED},
-	{"hayate_syslog_failures_total", "counter", "Connections to the syslog host that failed or ended", syslog, SYSLOG_FAILED},
+	{"hayate_syslog_connected", "gauge", "Is there a connection to the syslog host, by TLS", syslog,
+	 SYSLOG_CONNECTED},
+	{"hayate_syslog_failures_total", "counter", "Connections to the syslog host that failed or ended", syslog,
+	 SYSLOG_FAILED},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
 	 http_requests, 0},
 	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
@@ -1016,16 +1029,16 @@ static const struct family families[] = {
 	{"hayate_tls_failures_total", "counter", "TLS handshakes and sessions that failed, by reason", tls_failures, 0},
 	{"hayate_tls_sessions", "gauge", "TLS sessions, with those in a handshake", tls_figure, TLS_NOW},
 	{"hayate_tls_handshaking", "gauge", "TLS sessions in a handshake", tls_figure, TLS_SHAKING},
-	{"hayate_https_certificate_expiry_timestamp_seconds", "gauge", "When the certificate of HTTPS expires, since 1970",
-	 certificate_expiry, 0},
-	{"hayate_tls_client_handshakes_total", "counter", "TLS handshakes of connections that the machine opened, completed",
-	 tls_handshakes, 1},
+	{"hayate_https_certificate_expiry_timestamp_seconds", "gauge",
+	 "When the certificate of HTTPS expires, since 1970", certificate_expiry, 0},
+	{"hayate_tls_client_handshakes_total", "counter",
+	 "TLS handshakes of connections that the machine opened, completed", tls_handshakes, 1},
 	{"hayate_tls_client_failures_total", "counter", "TLS connections that the machine opened, failed, by reason",
 	 tls_failures, 1},
 	{"hayate_tcp_client_failures_total", "counter", "TCP connections that the machine opened, failed, by reason",
 	 client_failures, 0},
-	{"hayate_tls_refused_full_total", "counter", "TLS connections ended because all sessions were in use", tls_figure,
-	 TLS_FULL},
+	{"hayate_tls_refused_full_total", "counter", "TLS connections ended because all sessions were in use",
+	 tls_figure, TLS_FULL},
 	{"hayate_console_connections", "gauge", "Connections to the console server", machine,
 	 MACHINE_CONSOLE},
 	{"hayate_console_logins_total", "counter", "Successful logins", machine,

@@ -21,11 +21,12 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 	page_print(t, ",\"frequency_ppm\":%s,\"stratum\":%u", ntp_text_ppm(s, walltime_frequency()),
 	           c ? ntp_client_stratum(c) : NTP_STRATUM_MAX);
 	if (c)
-		page_print(t, ",\"offset_ns\":%lld,\"jitter_ns\":%lld,\"root_delay_ns\":%lld,\"root_dispersion_ns\":%lld,"
-		              "\"steps\":%llu,\"slews\":%llu,\"spikes\":%llu,\"panics\":%llu", (long long)c->offset_ns,
+		page_print(t, ",\"offset_ns\":%lld,\"jitter_ns\":%lld,\"root_delay_ns\":%lld,"
+		              "\"root_dispersion_ns\":%lld,\"steps\":%llu,\"slews\":%llu,\"spikes\":%llu,"
+		              "\"panics\":%llu", (long long)c->offset_ns,
 		           (long long)c->jitter_ns, (long long)ntp_client_root_delay(c),
-		           (long long)ntp_client_root_dispersion(c, core_now_ns()), (ull)c->steps, (ull)c->slews, (ull)c->spikes,
-		           (ull)c->panics);
+		           (long long)ntp_client_root_dispersion(c, core_now_ns()), (ull)c->steps, (ull)c->slews,
+		           (ull)c->spikes, (ull)c->panics);
 	page_print(t, ",\"servers\":[");
 	return false;
 }
@@ -44,11 +45,12 @@ static bool part_servers(struct page_walk *w, struct page_text *t)
 	const uint64_t clock = walltime_known() ? walltime_at(core_now_ns()) - core_now_ns() : s->estimate.offset_ns;
 	page_print(t, "%s\n{\"name\":", page_comma(w));
 	page_json(t, ntp_control_name(i));
-	page_print(t, ",\"state\":\"%s\",\"stratum\":%u,\"reach\":%u,\"delay_ns\":%lld,\"offset_ns\":%lld,\"jitter_ns\":%lld,"
-	              "\"sent\":%llu,\"answers\":%llu,\"dropped\":%llu,\"kisses\":%llu}", ntp_text_verdict(s),
-	           s->answers ? s->last.stratum : NTP_STRATUM_MAX, s->reach, (long long)s->estimate.delay_ns,
-	           s->estimate.at_ns ? (long long)(s->estimate.offset_ns - clock) : 0, (long long)s->estimate.jitter_ns, (ull)s->sent,
-	           (ull)s->answers, (ull)s->dropped, (ull)s->kisses);
+	page_print(t, ",\"state\":\"%s\",\"stratum\":%u,\"reach\":%u,\"delay_ns\":%lld,\"offset_ns\":%lld,"
+	              "\"jitter_ns\":%lld,\"sent\":%llu,\"answers\":%llu,\"dropped\":%llu,\"kisses\":%llu}",
+	           ntp_text_verdict(s), s->answers ? s->last.stratum : NTP_STRATUM_MAX, s->reach,
+	           (long long)s->estimate.delay_ns,
+	           s->estimate.at_ns ? (long long)(s->estimate.offset_ns - clock) : 0, (long long)s->estimate.jitter_ns,
+	           (ull)s->sent, (ull)s->answers, (ull)s->dropped, (ull)s->kisses);
 	return true;
 }
 

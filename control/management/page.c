@@ -63,7 +63,8 @@ static struct page_row *row_of(struct page_text *t, uint64_t label)
 }
 
 /* The last `was` bytes of the row, but for `behind` bytes, become the n bytes at `text`. */
-static void row_patch(struct page_text *t, struct page_row *r, const char *text, uint32_t n, uint32_t was, uint32_t behind)
+static void row_patch(struct page_text *t, struct page_row *r, const char *text, uint32_t n, uint32_t was,
+                      uint32_t behind)
 {
 	struct page_kept *k = t->kept;
 	char *at = t->out.at + t->out.used + r->len - behind - was;
@@ -140,7 +141,8 @@ static uint64_t label_of(const char *name, const char *labels, fmt_va_list args)
 		if (*f == 's')
 			hash = mix_text(hash, __builtin_va_arg(args, const char *));
 		else
-			hash = mix(hash, longs ? __builtin_va_arg(args, unsigned long long) : __builtin_va_arg(args, unsigned));
+			hash = mix(hash, longs ? __builtin_va_arg(args, unsigned long long)
+			                       : __builtin_va_arg(args, unsigned));
 	}
 	return hash | 1;
 }

@@ -93,13 +93,14 @@ struct page {
 	bool (*head)(char fields[PAGE_FIELDS_MAX]);
 	unsigned (*write)(struct page_write *w); /* returns the status, or 0: to be called again, in the next turn.
 	                                          * NULL: the page cannot be written */
-	/* Memory for a PUT's content of w->bytes, which is about to come. NULL: it is refused with *status; w->reply may
-	 * say why. Used until `stop`. */
+	/* Memory for a PUT's content of w->bytes, which is about to come. NULL: it is refused with *status; w->reply
+	 * may say why. Used until `stop`. */
 	uint8_t *(*take)(struct page_write *w, unsigned *status);
 	void (*stop)(void); /* the PUT or DELETE has been answered, or its client has gone */
 	bool keeps;         /* its text is kept. It depends on neither query nor role, and no item is ever `later` */
 	bool bulk;          /* a PUT may be long: it gets a large window, and its connection ends behind it */
-	uint64_t answer_ns; /* time limit of an answer, or of the content of a PUT, that progresses; 0: HTTP_ANSWER_NS */
+	/* time limit of an answer, or of the content of a PUT, that progresses; 0: HTTP_ANSWER_NS */
+	uint64_t answer_ns;
 };
 
 /* control/management/web.c: the page of that path, or NULL. */
@@ -170,7 +171,8 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 /* metrics.c, api.c, lldp_page.c, crash.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
 	page_cores[], page_hardware[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
-	page_crash[], page_interfaces[], page_engine[], page_lldp[], page_dhcp[], page_ntp[], page_image[], page_certificate[], page_programs[], page_program[], page_maps[], page_map[];
+	page_crash[], page_interfaces[], page_engine[], page_lldp[], page_dhcp[], page_ntp[], page_image[],
+	page_certificate[], page_programs[], page_program[], page_maps[], page_map[];
 
 /* The answer to a PUT or DELETE that was refused, as JSON; returns its status. */
 unsigned page_refuse(struct page_write *w, unsigned status, const char *why);
@@ -192,8 +194,8 @@ unsigned page_request_write(struct page_write *w);
 bool page_program_exists(const char *below);
 bool page_map_exists(const char *below);
 
-/* api.c: a writer of config_print_next into the struct page_text ctx. It leaves out hashes, so that a reader of the page
- * cannot try passwords offline (control/config/password.h). */
+/* api.c: a writer of config_print_next into the struct page_text ctx. It leaves out hashes, so that a reader of the
+ * page cannot try passwords offline (control/config/password.h). */
 void page_write_public(void *ctx, const char *text, size_t len);
 
 /* api.c: 200, or 503 if there is a fault that page_health lists. */

@@ -581,7 +581,8 @@ void ssh_listen(uint16_t port)
 	                                      .fin = on_fin, .closed = on_closed};
 	char text[FINGERPRINT_MAX];
 	stream_listen(port, &app);
-	log_event(LOG_NOTICE, "SSH-KEY", "ssh: the host key is %s %s", ssh_key_name(SSH_ED25519), host_fingerprint(text));
+	log_event(LOG_NOTICE, "SSH-KEY", "ssh: the host key is %s %s", ssh_key_name(SSH_ED25519),
+	          host_fingerprint(text));
 }
 
 /* --- for people --- */

@@ -121,8 +121,9 @@ static void send_now(void)
 		return;
 	agent.send_ns = 0;
 	for (unsigned i = 0; i < s->collectors; i++) {
-		const struct udp_message m = {.dst = s->collector[i].addr, .src_port = agent.port, .dst_port = s->collector[i].port,
-		                              .data = agent.datagram.bytes, .data_len = agent.datagram.at};
+		const struct udp_message m = {.dst = s->collector[i].addr, .src_port = agent.port,
+		                              .dst_port = s->collector[i].port, .data = agent.datagram.bytes,
+		                              .data_len = agent.datagram.at};
 		const bool sent = udp_send(&m);
 		agent.stats.datagrams += sent;
 		agent.stats.unsent += !sent;
@@ -187,7 +188,8 @@ static uint32_t output(const struct sample *s)
 	const uint16_t type = be16_load(s->head + 2 * ETH_ALEN);
 	if (type == ETH_TYPE_IP4 && s->kept >= ETH_HLEN + IP4_HLEN)
 		return output_of(v, fib4_lookup(v->fib, be32_load(ip + 16)));
-	if (type == ETH_TYPE_IP6 && s->kept >= ETH_HLEN + IP6_HLEN && ip[24] != 0xff && !(ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80))
+	if (type == ETH_TYPE_IP6 && s->kept >= ETH_HLEN + IP6_HLEN && ip[24] != 0xff &&
+	    !(ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80))
 		return output_of(v, dp_next_hop6(v, ip + 24));
 	return SFLOW_UNKNOWN;
 }
@@ -202,7 +204,8 @@ static void read_pools(unsigned core)
 	}
 }
 
-/* Counts the samples of the port that were overwritten before this one. A core's numbers begin again with its program. */
+/* Counts the samples of the port that were overwritten before this one. A core's numbers begin again with its
+ * program. */
 static void note_lost(unsigned core, const struct sample *s)
 {
 	uint64_t *last = &agent.last[core][s->port];
@@ -219,8 +222,9 @@ static void take(unsigned core, const struct sample *s)
 	note_lost(core, s);
 	const uint32_t index = dp_ifindex(s->port);
 	const struct sflow_flow f = {.sequence = ++agent.flow_sequence[s->port], .source = index, .rate = rate_now(),
-	                             .pool = (uint32_t)agent.pool[s->port], .drops = (uint32_t)agent.lost[s->port], .input = index,
-	                             .output = output(s), .length = s->len, .head = s->head, .kept = s->kept};
+	                             .pool = (uint32_t)agent.pool[s->port], .drops = (uint32_t)agent.lost[s->port],
+	                             .input = index, .output = output(s), .length = s->len, .head = s->head,
+	                             .kept = s->kept};
 	put_flow(&f);
 }
 
@@ -249,7 +253,8 @@ static void count_port(unsigned p)
 	core_port_counters(p, &q);
 	const struct sflow_counters c = {
 		.sequence = ++agent.counter_sequence[p], .source = dp_ifindex(p), .speed = link.mbps * 1000000ull,
-		.admin_up = !running.config.interface[p].shutdown, .oper_up = link.up, .promiscuous = core_app()->promiscuous,
+		.admin_up = !running.config.interface[p].shutdown, .oper_up = link.up,
+		.promiscuous = core_app()->promiscuous,
 		.in_octets = q.rx_bytes, .in_packets = (uint32_t)q.rx_pkts,
 		.in_discards = (uint32_t)(d->rx_missed + d->rx_no_desc),
 		.in_errors = (uint32_t)(d->rx_crc + d->rx_length + d->rx_error),
@@ -294,8 +299,8 @@ void show_sflow(struct shell *sh)
 	shell_print(sh, "sampling-rate %u, polling-interval %u\n", rate_now(), (unsigned)(interval_ns() / SECOND_NS));
 	for (unsigned i = 0; i < s->collectors; i++)
 		shell_print(sh, "collector %s port %u\n", fmt_addr(addr, s->collector[i].addr.w), s->collector[i].port);
-	shell_print(sh, "samples %llu, lost %llu, counters %llu, datagrams %llu, unsent %llu\n", (ull)c->samples, (ull)c->lost,
-	            (ull)c->counters, (ull)c->datagrams, (ull)c->unsent);
+	shell_print(sh, "samples %llu, lost %llu, counters %llu, datagrams %llu, unsent %llu\n", (ull)c->samples,
+	            (ull)c->lost, (ull)c->counters, (ull)c->datagrams, (ull)c->unsent);
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (agent.ports >> p & 1)
 			shell_print(sh, "eth%u ifindex %u pool %llu samples %u\n", p, dp_ifindex(p), (ull)agent.pool[p],

@@ -1,6 +1,7 @@
 /*
- * The sFlow agent (net/sflow.h): samples of the packets that ports receive, and counters of ports, sent to collectors by UDP.
- * A data source is a port with `sflow enable`; its ifIndex is its number plus one, as for XDP programs (dp_ifindex).
+ * The sFlow agent (net/sflow.h): samples of the packets that ports receive, and counters of ports, sent to collectors
+ * by UDP. A data source is a port with `sflow enable`; its ifIndex is its number plus one, as for XDP programs
+ * (dp_ifindex).
  */
 #ifndef CONTROL_MONITOR_SFLOW_H
 #define CONTROL_MONITOR_SFLOW_H

@@ -109,10 +109,12 @@ static void begin_trial(void)
 		return;
 	if (s)
 		boot.trial_ends_ns = core_now_ns() + s * SECOND_NS;
-	log_event(LOG_WARNING, "IMAGE", "image %c runs on trial: without `upgrade confirm` the next boot starts image %c",
+	log_event(LOG_WARNING, "IMAGE",
+	          "image %c runs on trial: without `upgrade confirm` the next boot starts image %c",
 	          image_letter(boot.running), image_letter(boot.env.active));
 	if (s)
-		log_event(LOG_WARNING, "IMAGE", "without it the machine restarts in %llu seconds", (unsigned long long)s);
+		log_event(LOG_WARNING, "IMAGE", "without it the machine restarts in %llu seconds",
+		          (unsigned long long)s);
 }
 
 static void found_all(void)
@@ -125,7 +127,8 @@ static void found_all(void)
 	}
 	log_event(LOG_NOTICE, "IMAGE", "started from disk%u, image %c", boot.disk, image_letter(boot.running));
 	if (boot.env.trying != IMAGE_NONE && boot.env.trying != boot.running && boot.env.tried)
-		log_event(LOG_WARNING, "IMAGE", "image %c was started on trial and has not been confirmed: image %c runs",
+		log_event(LOG_WARNING, "IMAGE",
+		          "image %c was started on trial and has not been confirmed: image %c runs",
 		          image_letter(boot.env.trying), image_letter(boot.running));
 	begin_trial();
 }
@@ -196,15 +199,16 @@ static void env_done(int error)
 			boot.step = ENV_WRITE;
 		break;
 	case ENV_CHECK:
-		if (!boot_env_read(boot.buffer, &is) || is.active != boot.next.active || is.trying != boot.next.trying ||
-		    is.tried != boot.next.tried) {
+		if (!boot_env_read(boot.buffer, &is) || is.active != boot.next.active ||
+		    is.trying != boot.next.trying || is.tried != boot.next.tried) {
 			end("the disk has not kept what was written");
 			break;
 		}
 		if (boot.env.active != boot.next.active)
 			log_event(LOG_NOTICE, "IMAGE", "image %c is the active one", image_letter(boot.next.active));
 		if (boot.env.trying != boot.next.trying && boot.next.trying != IMAGE_NONE)
-			log_event(LOG_NOTICE, "IMAGE", "the next boot starts image %c, once", image_letter(boot.next.trying));
+			log_event(LOG_NOTICE, "IMAGE", "the next boot starts image %c, once",
+			          image_letter(boot.next.trying));
 		boot.env = boot.next;
 		if (boot.env.active == boot.running)
 			boot.trial_ends_ns = UINT64_MAX;
@@ -439,7 +443,8 @@ const char *boot_disk_write(const uint8_t *file, uint64_t bytes, boot_disk_done 
 	return NULL;
 }
 
-const char *boot_disk_install(unsigned n, const uint8_t *file, uint64_t bytes, bool force, boot_disk_done done, void *arg)
+const char *boot_disk_install(unsigned n, const uint8_t *file, uint64_t bytes, bool force, boot_disk_done done,
+                              void *arg)
 {
 	static uint8_t random[INSTALL_RANDOM];
 	struct storage_status store;
@@ -457,8 +462,8 @@ const char *boot_disk_install(unsigned n, const uint8_t *file, uint64_t bytes, b
 	if (!have_memory())
 		return "not enough memory";
 	core_random(random, sizeof random);
-	const char *why = install_begin(&boot.install, file, bytes, disks_get(n)->blk.sector, disks_get(n)->blk.sectors, random,
-	                                force, boot.memory);
+	const char *why = install_begin(&boot.install, file, bytes, disks_get(n)->blk.sector,
+	                                disks_get(n)->blk.sectors, random, force, boot.memory);
 	begin("a disk is being installed", done, arg);
 	boot.target = n;
 	boot.step = INSTALL;

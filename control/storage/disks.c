@@ -51,7 +51,8 @@ void disks_start(uint8_t *memory)
 		if (!ops)
 			continue;
 		struct place *p = &places[disks];
-		*p = (struct place){.disk.blk = {.ops = ops, .pci = dev, .clock = &self.clock, .dma = memory + disks * BLK_DMA_BYTES}};
+		*p = (struct place){.disk.blk = {.ops = ops, .pci = dev, .clock = &self.clock,
+		                                 .dma = memory + disks * BLK_DMA_BYTES}};
 		disks++;
 		ops->begin(&p->disk.blk);
 	}
@@ -73,8 +74,9 @@ static bool is_possible(const struct blk *b, const struct disk_request *r)
 	const uint64_t bytes = b->sectors * b->sector;
 	if (r->op == DISK_FLUSH)
 		return true;
-	return (r->op == DISK_READ || (r->op == DISK_WRITE && b->writable)) && r->bytes && r->bytes <= BLK_REQUEST_MAX &&
-	       r->bytes % b->sector == 0 && r->at % b->sector == 0 && r->at < bytes && r->bytes <= bytes - r->at;
+	return (r->op == DISK_READ || (r->op == DISK_WRITE && b->writable)) && r->bytes &&
+	       r->bytes <= BLK_REQUEST_MAX && r->bytes % b->sector == 0 && r->at % b->sector == 0 &&
+	       r->at < bytes && r->bytes <= bytes - r->at;
 }
 
 int disks_ask(unsigned n, const struct disk_request *r, void (*done)(void *arg, int error), void *arg)

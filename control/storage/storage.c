@@ -12,8 +12,8 @@
  *
  *     what drivers use | struct kept | buffer of requests | values | values that are being written, or were read
  *
- * The values have a seal, a hash. A program that restarts and finds it valid goes on with them: they are at least as new as what
- * is on the disk. Otherwise it takes the disk's.
+ * The values have a seal, a hash. A program that restarts and finds it valid goes on with them: they are at least as
+ * new as what is on the disk. Otherwise it takes the disk's.
  */
 #include "control/storage/storage.h"
 
@@ -78,7 +78,10 @@ static const struct siphash_key seal_key = {0x6879617465207374, 0x6f72656420766c
 
 /* --- memory --- */
 
-static uint64_t seal(void) { return siphash24(&seal_key, store.values.at, store.values.bytes) ^ store.values.bytes ^ 1; }
+static uint64_t seal(void)
+{
+	return siphash24(&seal_key, store.values.at, store.values.bytes) ^ store.values.bytes ^ 1;
+}
 
 static void changed(void)
 {
@@ -108,7 +111,8 @@ static void lend(uint8_t *at, size_t bytes)
 {
 	for (unsigned i = 0; i < self.info->pci_count && self.info->iommu.units; i++)
 		if (self.info->pci[i].kind == PCI_DISK && core_lend(i, at, bytes) != E_OK)
-			core_log_at(LOG_WARNING, "iommu: disks reach what network cards reach: it does not answer, or has one map for all");
+			core_log_at(LOG_WARNING, "iommu: disks reach what network cards reach: it does not answer, "
+			                         "or has one map for all");
 }
 
 static void lay_out(uint8_t *at, size_t bytes)
@@ -252,7 +256,8 @@ static void take_read(void)
 		store.values.bytes = store.copy.bytes;
 		store.have = true;
 		changed();
-	} else if (store.values.bytes != store.copy.bytes || memcmp(store.values.at, store.copy.at, store.copy.bytes) != 0) {
+	} else if (store.values.bytes != store.copy.bytes ||
+	           memcmp(store.values.at, store.copy.at, store.copy.bytes) != 0) {
 		store.changes++; /* its last change had not been written */
 	}
 }
@@ -273,12 +278,13 @@ static void opened(void)
 			return;
 		}
 		if (g->damaged)
-			core_log_at(LOG_WARNING, "storage: a generation on disk%u is not whole: a write was cut, or the disk has lost it", store.disk);
+			core_log_at(LOG_WARNING, "storage: a generation on disk%u is not whole: a write was cut, "
+			                         "or the disk has lost it", store.disk);
 		take_read();
 		store.state = OPEN;
 		store.why = disks_get(store.disk)->blk.writable ? NULL : "the disk is read only";
-		core_log_at(LOG_INFO, "storage: disk%u, %s: generation %llu", store.disk, disks_get(store.disk)->blk.name,
-		          (unsigned long long)g->number);
+		core_log_at(LOG_INFO, "storage: disk%u, %s: generation %llu", store.disk,
+		            disks_get(store.disk)->blk.name, (unsigned long long)g->number);
 	}
 }
 
@@ -380,7 +386,8 @@ bool storage_may_start(void)
 	if (store.state == NONE || store.state == OPEN)
 		return true;
 	if (core_now_ns() - store.begun_ns > BOOT_WAIT_NS) {
-		core_log_at(LOG_WARNING, "storage: a disk takes too long: the machine starts without what it remembers");
+		core_log_at(LOG_WARNING,
+		            "storage: a disk takes too long: the machine starts without what it remembers");
 		return true;
 	}
 	(void)storage_timer();
@@ -459,9 +466,10 @@ int storage_remove(const char *name, void (*done)(void *arg, int error), void *a
 void storage_status(struct storage_status *s)
 {
 	*s = (struct storage_status){
-		.disk = store.disk, .at = store.at, .bytes = store.bytes, .generation = store.g.number, .damaged = store.g.damaged,
-		.used = store.have ? store.values.bytes : 0, .most = store.have ? most() : 0, .writes = store.write_count,
-		.write_errors = store.write_errors, .written_ns = store.written_ns, .writing = store.writing,
+		.disk = store.disk, .at = store.at, .bytes = store.bytes, .generation = store.g.number,
+		.damaged = store.g.damaged, .used = store.have ? store.values.bytes : 0,
+		.most = store.have ? most() : 0, .writes = store.write_count, .write_errors = store.write_errors,
+		 .written_ns = store.written_ns, .writing = store.writing,
 		.unwritten = store.have && (store.written != store.changes || store.said), .why = store.why,
 	};
 }

@@ -1,6 +1,6 @@
 /*
- * What the machine remembers over power cuts: named values, on the one partition of the machine's disks that is of Hayate's type
- * (disk/layout.h). docs/storage.md is for users.
+ * What the machine remembers over power cuts: named values, on the one partition of the machine's disks that is of
+ * Hayate's type (disk/layout.h). docs/storage.md is for users.
  *
  *     "startup-config"    the configuration for the next boot
  *     "history/..."       earlier configurations
@@ -10,14 +10,16 @@
  *     "dhcp/..."          addresses of interfaces that DHCP servers have lent
  *     "files/..."         users' files
  *
- * All values are one archive (values.h), kept in memory, and written as a whole as a new generation (disk/generations.h):
- * whenever the power is cut, all values are those of before a write or all are those after it. Values put while a write is under
- * way go together into the next one. So one put costs a write of all values: a caller that has news often collects them.
+ * All values are one archive (values.h), kept in memory, and written as a whole as a new generation
+ * (disk/generations.h): whenever the power is cut, all values are those of before a write or all are those after it.
+ * Values put while a write is under way go together into the next one. So one put costs a write of all values: a
+ * caller that has news often collects them.
  *
- * Without a disk, or without that partition, storage_present() is false and nothing is remembered. Values survive a restart of
- * the control program in memory, and are there at once.
+ * Without a disk, or without that partition, storage_present() is false and nothing is remembered. Values survive a
+ * restart of the control program in memory, and are there at once.
  *
- * Nothing waits. The disk is asked by storage_timer(); before the first start of the control plane, by storage_may_start().
+ * Nothing waits. The disk is asked by storage_timer(); before the first start of the control plane, by
+ * storage_may_start().
  */
 #ifndef CONTROL_STORAGE_STORAGE_H
 #define CONTROL_STORAGE_STORAGE_H
@@ -39,10 +41,11 @@ uint64_t storage_changes(void);
 /* Memory in which a long value may be built for the next storage_put: *room bytes. NULL: there is no store. */
 uint8_t *storage_behind(size_t *room);
 
-/* Sets a value, which is copied at once. When it is on the disk, or could not be written, `done` (or NULL) is called with E_OK or
- * E_DEVICE: from storage_timer(), later. A value that could not be written stays in memory, and the next put tries again.
- * E_NOENT: there is no store. E_DEVICE: the disk has failed, or is read only. E_INVAL: no possible name (values.h). E_NOMEM: the
- * store is full. E_AGAIN: too many callers wait. Then `done` is not called and nothing has changed. */
+/* Sets a value, which is copied at once. When it is on the disk, or could not be written, `done` (or NULL) is called
+ * with E_OK or E_DEVICE: from storage_timer(), later. A value that could not be written stays in memory, and the next
+ * put tries again. E_NOENT: there is no store. E_DEVICE: the disk has failed, or is read only. E_INVAL: no possible
+ * name (values.h). E_NOMEM: the store is full. E_AGAIN: too many callers wait. Then `done` is not called and nothing
+ * has changed. */
 int storage_put(const char *name, const void *data, size_t n, void (*done)(void *arg, int error), void *arg);
 
 /* Removes a value likewise; E_NOENT: there is none. */
@@ -51,8 +54,8 @@ int storage_remove(const char *name, void (*done)(void *arg, int error), void *a
 /* For storage_get and others in a walk over all values: as values_next(). */
 bool storage_next(size_t *at, struct values_entry *e);
 
-/* control_hooks.may_start: starts the disks, and says true when the store has been opened, or there is none, or a disk takes too
- * long. */
+/* control_hooks.may_start: starts the disks, and says true when the store has been opened, or there is none, or a
+ * disk takes too long. */
 bool storage_may_start(void);
 
 /* For a program that takes over: starts the disks, unless that has been done. */

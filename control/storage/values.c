@@ -27,7 +27,8 @@ void values_clear(struct values *v)
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+	       c == '.';
 }
 
 static bool is_name(const char *name)
@@ -60,7 +61,8 @@ bool values_next(const struct values *v, size_t *at, struct values_entry *e)
 	tar_begin(&t, v->at + *at, v->bytes - *at);
 	if (tar_next(&t) != TAR_ENTRY)
 		return false;
-	*e = (struct values_entry){.name = (const char *)v->at + *at + NAME, .data = t.entry.data, .bytes = (size_t)t.entry.size,
+	*e = (struct values_entry){.name = (const char *)v->at + *at + NAME, .data = t.entry.data,
+	                           .bytes = (size_t)t.entry.size,
 	                           .time_s = t.entry.mtime > 0 ? (uint64_t)t.entry.mtime : 0};
 	*at += t.at;
 	return true;
@@ -82,8 +84,8 @@ static size_t find(const struct values *v, const char *name, struct values_entry
 static bool is_plain(const struct values *v, size_t at, const struct tar_entry *e)
 {
 	const char *name = (const char *)v->at + at + NAME;
-	return e->kind == TAR_FILE && e->offset == at && name[VALUES_NAME_MAX] == 0 && is_name(name) && equal(name, e->name) &&
-	       (const uint8_t *)name + TAR_BLOCK == e->data;
+	return e->kind == TAR_FILE && e->offset == at && name[VALUES_NAME_MAX] == 0 && is_name(name) &&
+	       equal(name, e->name) && (const uint8_t *)name + TAR_BLOCK == e->data;
 }
 
 bool values_are_whole(const struct values *v)

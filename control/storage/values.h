@@ -1,6 +1,6 @@
 /*
- * Named values in memory, as one tar archive (POSIX ustar; net/archive/tar.h reads it, and so does any tar): the content of a
- * generation. An archive may come from a disk and is then checked before use.
+ * Named values in memory, as one tar archive (POSIX ustar; net/archive/tar.h reads it, and so does any tar): the
+ * content of a generation. An archive may come from a disk and is then checked before use.
  *
  * A function of its arguments: it knows no disk.
  */

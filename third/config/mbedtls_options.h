@@ -1,7 +1,7 @@
 /*
- * What of Mbed TLS is built: all of its configuration, not additions to its default. What is not named
- * here is off: DTLS, CBC, renegotiation, tickets, session cache, PSK, early data, RSA key exchange, RSA
- * decryption, and the time (control/crypto/tls_trust.c checks dates). library/check_config.h refuses an inconsistent set.
+ * What of Mbed TLS is built: all of its configuration, not additions to its default. What is not named here is off:
+ * DTLS, CBC, renegotiation, tickets, session cache, PSK, early data, RSA key exchange, RSA decryption, and the time
+ * (control/crypto/tls_trust.c checks dates). library/check_config.h refuses an inconsistent set.
  */
 #ifndef MBEDTLS_OPTIONS_H
 #define MBEDTLS_OPTIONS_H
@@ -28,7 +28,7 @@ int crypto_vsnprintf(char *to, size_t size, const char *format, va_list args);
 int crypto_fprintf(void *file, const char *format, ...);
 #define MBEDTLS_PLATFORM_FPRINTF_MACRO crypto_fprintf
 
-/* --- random numbers: CTR_DRBG, seeded by control/crypto/entropy.c --- */
+/* --- random numbers: CTR_DRBG, seeded by runtime/entropy.h through control/crypto/library.c --- */
 #define MBEDTLS_ENTROPY_C
 #define MBEDTLS_NO_PLATFORM_ENTROPY
 #define MBEDTLS_ENTROPY_HARDWARE_ALT
