@@ -37,7 +37,7 @@ static const uint16_t signatures[] = {
 	MBEDTLS_TLS1_3_SIG_NONE};
 static const char *protocols[] = {"http/1.1", NULL}; /* ALPN, RFC 7301 */
 
-/* --- life --- */
+/* --- creation and release --- */
 
 struct identity *identity_take(void)
 {

@@ -21,7 +21,7 @@ static const uint16_t signatures[] = {
 	MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA512, MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA256,
 	MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA384, MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA512, MBEDTLS_TLS1_3_SIG_NONE};
 
-/* --- life --- */
+/* --- creation and release --- */
 
 void trust_release(struct trust *t)
 {

@@ -19,6 +19,8 @@
 
 #define SILENT_TRIES 5 /* messages, in a minute */
 
+static const uint8_t broadcast[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
 static struct slot {
 	bool used;
 	bool up;           /* the link, as last seen */
@@ -115,7 +117,6 @@ static void forget(uint32_t key)
 
 static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *message, unsigned n)
 {
-	static const uint8_t everybody[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	static uint8_t frame[ETH_HLEN + IP4_HLEN + UDP_HLEN + DHCP4_BYTES_MAX];
 	const struct slot *s = ctx;
 	count(CNT_dhcp_tx);
@@ -136,7 +137,7 @@ static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *messag
 	                            .dst_port = DHCP4_SERVER_PORT,
 	                            .ttl = IP4_TTL_DEFAULT,
 	                            .df = true};
-	eth_header_build(frame, everybody, s->client.mac, ETH_TYPE_IP4);
+	eth_header_build(frame, broadcast, s->client.mac, ETH_TYPE_IP4);
 	const unsigned len = udp_packet_build(frame + ETH_HLEN, sizeof frame - ETH_HLEN, &b, message, n);
 	count(CNT_udp_tx);
 	adjacency_send_own(s->interface, frame, len + ETH_HLEN);
@@ -144,7 +145,6 @@ static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *messag
 
 static void op_probe(void *ctx, uint32_t addr)
 {
-	static const uint8_t everybody[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	const struct slot *s = ctx;
 	uint8_t frame[ARP_FRAME_LEN];
 	struct arp_message m = {.htype = BE16(ARP_HTYPE_ETHERNET), /* RFC 5227 1.1: the sender's address is 0 */
@@ -154,7 +154,7 @@ static void op_probe(void *ctx, uint32_t addr)
 	                        .op = BE16(ARP_OP_REQUEST),
 	                        .tpa = be32_make(addr)};
 	eth_copy(m.sha, s->client.mac);
-	eth_header_build(frame, everybody, s->client.mac, ETH_TYPE_ARP);
+	eth_header_build(frame, broadcast, s->client.mac, ETH_TYPE_ARP);
 	memcpy(frame + ETH_HLEN, &m, sizeof m);
 	count(CNT_arp_tx_request);
 	adjacency_send_own(s->interface, frame, sizeof frame);

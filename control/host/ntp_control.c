@@ -113,7 +113,7 @@ static enum counter receive(const struct udp_datagram *d, const struct udp_arriv
 			log_event(LOG_NOTICE, "NTP-SYNC", "ntp: synchronized to %s", ntp_control_name(client.peer));
 		if (client.panics > panics && had)
 			log_event(LOG_ERR, "NTP-PANIC",
-			          "ntp: the servers' time differs by more than %u s: `clock set` makes it believable",
+			          "ntp: the servers' time differs by more than %u s, and is not used: `clock set` allows the next update",
 			          (unsigned)(NTP_PANIC_NS / NTP_SECOND_NS));
 		return why == CNT_NONE ? CNT_delivered_udp : why;
 	}

@@ -3,8 +3,8 @@
  * UDP, and the clock (runtime/walltime.h).
  *
  * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 4), and
- * not from port 123: who is not on the path must guess the port besides the cookie, and no NTP service of ours seems
- * to be there.
+ * not from port 123: an attacker who is not on the path must guess the port besides the cookie, and the machine does
+ * not look like an NTP server.
  */
 #ifndef CONTROL_HOST_NTP_CONTROL_H
 #define CONTROL_HOST_NTP_CONTROL_H

@@ -220,7 +220,7 @@ static bool source_of(const struct stream_target *to, struct net_addr *local)
 	const uint32_t nh = four ? dp_next_hop4(v, net_addr_to_ip4(&to->remote)) : local6_next_hop(&to->remote, 0);
 	*local = to->local;
 	if (dp_interface_of(v, nh) < 0 || (!four && ip6_is_link_local(&to->remote)))
-		return false; /* nobody says on which link such an address is */
+		return false; /* struct stream_target has no link for such an address */
 	if (!net_addr_is_any(local))
 		return true;
 	if (!four)

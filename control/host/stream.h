@@ -7,7 +7,7 @@
  *     others  their struct stream lies in the room that makes them, with stream_ops of its own. An
  *             encrypted stream is an application of the plain one below it
  *
- * A connection's life: accept, then data, acked and fin in any order, then closed. One that
+ * Callbacks come in this order: accept, then data, acked and fin in any order, then closed. One that
  * stream_connect() opens begins with connected instead, or with closed if it fails. After closed, or
  * after the application's stream_abort, the stream does not exist; closed is not called for an abort.
  * When the ports of the machine restart, streams that were opened are told of it by closed (stream_stop).

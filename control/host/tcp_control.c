@@ -181,7 +181,7 @@ static void tx(void *ctx, struct pkt *p)
 
 /*
  * tcp_ops.full: a connection waits while one of the rings to the data cores has no room for the largest packet, and for
- * some frames that the control core sends beside. There is one way, because a ring empties in microseconds.
+ * some other frames of the control core. All connections wait together, because a ring empties in microseconds.
  */
 #define ROOM_SLOTS (3 * (1 + PKT_FRAGS_MAX))
 #define FULL_NS 20000 /* until the rings are looked at again */

@@ -22,7 +22,7 @@ struct probe {
 	uint64_t sent_ns;
 	struct net_addr from;
 	uint32_t us;
-	bool last;        /* the answer says that the way ends here */
+	bool last;        /* the answer came from the end of the path */
 	const char *note; /* such as " !H" */
 };
 
@@ -187,7 +187,7 @@ static bool is_settled(unsigned hop)
 	return all;
 }
 
-/* Returns whether the way ends at this hop. */
+/* Returns whether this hop is the end of the path. */
 static bool print_hop(unsigned hop)
 {
 	const struct net_addr *said = NULL;

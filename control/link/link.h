@@ -1,5 +1,5 @@
 /*
- * Link protocols on the control core (net/link.h): who receives their frames, and how frames are sent.
+ * Link protocols on the control core (net/link.h): the receivers of their frames, and how frames are sent.
  */
 #ifndef CONTROL_LINK_LINK_H
 #define CONTROL_LINK_LINK_H

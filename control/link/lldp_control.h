@@ -1,7 +1,7 @@
 /*
  * LLDP on the control core: the agent of net/lldp, for all applications, as the configuration says
  * (docs/configuration.md, "LLDP"). A port whose LLDP frames go to the routing engine (`routing engine
- * protocols lldp`) has no agent here: the engine's speaks for it.
+ * protocols lldp`) has no agent here: the engine has one for it.
  *
  * With LLDP off there is no agent, no timer, and data cores punt no LLDP frame.
  */

@@ -334,7 +334,7 @@ static unsigned access_status(const struct session *s, const struct page *page)
 	return s->auth.role < needs || (is_write(r) && is_foreign(r)) ? 403 : 200;
 }
 
-/* It is known who asks. */
+/* The client has been authenticated, or sent no credentials. */
 static void begin_page(struct session *s)
 {
 	struct http_request *r = &s->parser.request;
@@ -421,7 +421,7 @@ static const char *allow_of(const struct http_request *r, char buf[ALLOW_MAX])
 	return buf;
 }
 
-/* How a client can say who it is. RFC 6750 3: the error is for a token that was sent. */
+/* The challenges of a 401 (RFC 9110 11.6.1). RFC 6750 3: the error is for a token that was sent. */
 #define BASIC "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\n"
 #define BEARER "WWW-Authenticate: Bearer realm=\"hayate\""
 static const char *challenges(const struct http_auth *a)

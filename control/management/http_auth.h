@@ -1,12 +1,12 @@
 /*
- * Who a request is from (RFC 9110 11): a user by name and password (Basic, RFC 7617) or by a token (Bearer, RFC 6750).
+ * The user that sent a request (RFC 9110 11), known by name and password (Basic, RFC 7617) or by a token (Bearer, RFC 6750).
  *
  *     http_auth_begin(&a, &request, &from);
  *     ... in the server's timer, until a.state is not HTTP_AUTH_CHECK:
  *     due_ns = http_auth_step(&a, now_ns);
  *     ... a.role and a.user say what the request may do
  *
- * While the configuration states no users, everybody has the role ROLE_CONFIGURE and no name.
+ * While the configuration states no users, every client has the role ROLE_CONFIGURE and no name.
  *
  * A password is checked by login.h, which limits guesses. One that was right is remembered, as a keyed hash, for
  * REMEMBER_NS (http_auth.c) after its last use, because clients send it with every request. It is forgotten when the

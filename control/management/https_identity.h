@@ -29,7 +29,7 @@ enum https_source { HTTPS_OWN, HTTPS_IMPORTED, HTTPS_CONFIGURED };
 enum https_source https_source(void);
 
 /*
- * Memory for one who imports a certificate or asks for a request: HTTPS_PEM_MAX bytes. NULL: another one has it, or
+ * Memory for an import of a certificate, or a request for one: HTTPS_PEM_MAX bytes. NULL: it is taken already, or
  * there is no memory. https_leave() erases it.
  */
 #define HTTPS_PEM_MAX 16384

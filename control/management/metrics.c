@@ -817,12 +817,6 @@ static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
-/* --- the list --- */
-
-#define QUEUE(field) port_counter, offsetof(struct nic_counters, field)
-#define VLAN(field) vlan_counter, offsetof(struct nic_counters, field)
-#define CORE(field) core_counter, offsetof(struct core_stats, field)
-
 /* --- port channels --- */
 
 /* Of a port channel: all, or those in use. */
@@ -858,6 +852,12 @@ static bool has_port_channels(void)
 			return true;
 	return false;
 }
+
+/* --- the list --- */
+
+#define QUEUE(field) port_counter, offsetof(struct nic_counters, field)
+#define VLAN(field) vlan_counter, offsetof(struct nic_counters, field)
+#define CORE(field) core_counter, offsetof(struct core_stats, field)
 
 static const struct family families[] = {
 	{"hayate_build_info", "gauge", "Version and application; always 1", build_info, 0},

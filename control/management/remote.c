@@ -518,7 +518,7 @@ static void tell_wrong(struct session *s)
 	remote_stats.wrong++;
 	if (s->user[0] && !config_user(&running.config, text_of(s->user)))
 		s->user[0] = 0; /* what somebody typed: it may be a password */
-	log_peer(s, "said a wrong password");
+	log_peer(s, "sent a wrong password");
 	s->tries++;
 	say(s, "wrong password\r\n");
 	if (s->tries == REMOTE_TRIES)

@@ -359,7 +359,7 @@ static uint64_t check_password(struct session *s, uint64_t now)
 	login_forget(&s->login);
 	if (state == LOGIN_WRONG) {
 		ssh_stats.wrong++;
-		log_session(s, LOG_WARNING, "SSH-PASSWORD", "said a wrong password", "");
+		log_session(s, LOG_WARNING, "SSH-PASSWORD", "sent a wrong password", "");
 	}
 	ssh_password_is(&s->ssh, state == LOGIN_RIGHT);
 	return now;

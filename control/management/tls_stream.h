@@ -43,7 +43,7 @@ void tls_stream_listen(uint16_t port, const struct stream_app *app);
  * be as `peer` says, whose addr is that of `to` if it is not stated, and whose time of day is filled in.
  *
  * NULL: nothing has begun, and *why says why, for people. Otherwise connected() tells that the session is encrypted
- * and the peer is who it is said to be, or closed() that there is none; then stream_why() has the reason.
+ * and that the peer has been verified, or closed() that there is none; then stream_why() has the reason.
  */
 struct stream *tls_stream_connect(const struct stream_target *to, const struct tls_peer *peer,
                                   const struct stream_app *app, void *arg, const char **why);

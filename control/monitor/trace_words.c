@@ -183,7 +183,7 @@ static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32
 		fmt_format(one_of, sizeof one_of, "one of %u, ", members(to, nh, &among));
 	next_hop_text(hop, sizeof hop, nh);
 	fmt_format(buf, size, "%s%s%s%s", to == NH_NONE ? "" : prefix, to == NH_NONE ? "" : " ", one_of,
-	           nh == to && dp_is_group(nh) ? "any of them will do" : hop);
+	           nh == to && dp_is_group(nh) ? "by any member" : hop);
 }
 
 /* The header fields of the packet. */

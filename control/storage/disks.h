@@ -1,5 +1,5 @@
 /*
- * The disks of the machine, on the control core: their drivers, and who asks them for what. Nothing waits: a request is
+ * The disks of the machine, on the control core: their drivers, and their queues of requests. Nothing waits: a request is
  * submitted, and disks_turn() looks for its end.
  *
  * A disk that fails is named on the console once, and is not used any more until the machine or the control program

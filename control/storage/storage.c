@@ -111,8 +111,8 @@ static void lend(uint8_t *at, size_t bytes)
 {
 	for (unsigned i = 0; i < self.info->pci_count && self.info->iommu.units; i++)
 		if (self.info->pci[i].kind == PCI_DISK && core_lend(i, at, bytes) != E_OK)
-			core_log_at(LOG_WARNING, "iommu: disks reach what network cards reach: it does not answer, "
-			                         "or has one map for all");
+			core_log_at(LOG_WARNING, "iommu: disks can access the memory of network cards: the IOMMU does "
+			                         "not answer, or has one map for all devices");
 }
 
 static void lay_out(uint8_t *at, size_t bytes)
@@ -162,7 +162,7 @@ static void none(const char *why)
 {
 	store.state = NONE;
 	store.why = why;
-	core_log_at(LOG_WARNING, "storage: %s: nothing is remembered", why);
+	core_log_at(LOG_WARNING, "storage: %s: nothing is stored", why);
 }
 
 /* The end of a request: of a partition table, or of the store. */
@@ -323,7 +323,7 @@ static void write_ended(void)
 	} else {
 		store.write_errors++;
 		if (!store.said)
-			core_log_at(LOG_ERR, "storage: disk%u: %s: what was to be remembered is not on it", store.disk,
+			core_log_at(LOG_ERR, "storage: disk%u: %s: the last changes are not stored", store.disk,
 			          error == E_INVAL ? "it does not keep what is written to it" : "it cannot be written");
 		store.said = true;
 	}
@@ -387,7 +387,7 @@ bool storage_may_start(void)
 		return true;
 	if (core_now_ns() - store.begun_ns > BOOT_WAIT_NS) {
 		core_log_at(LOG_WARNING,
-		            "storage: a disk takes too long: the machine starts without what it remembers");
+		            "storage: a disk takes too long: the machine starts without its stored values");
 		return true;
 	}
 	(void)storage_timer();

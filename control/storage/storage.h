@@ -15,7 +15,7 @@
  * Values put while a write is under way go together into the next one. So one put costs a write of all values: a
  * caller that has news often collects them.
  *
- * Without a disk, or without that partition, storage_present() is false and nothing is remembered. Values survive a
+ * Without a disk, or without that partition, storage_present() is false and nothing is stored. Values survive a
  * restart of the control program in memory, and are there at once.
  *
  * Nothing waits. The disk is asked by storage_timer(); before the first start of the control plane, by

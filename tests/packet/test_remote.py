@@ -163,7 +163,7 @@ def test_wrong_password(r):
         s.hear()
         assert s.said == "wrong password\r\n" + ("Password: " if n < 2 else "")
     assert s.ended is True
-    assert r.text.count("console: 192.0.2.2 said a wrong password") == 3 and "guess" not in r.text
+    assert r.text.count("console: 192.0.2.2 sent a wrong password") == 3 and "guess" not in r.text
 
 
 @pytest.mark.parametrize("secret", [b"", SECRET + b" ", SECRET[:-1], SECRET.upper(), b"x" * 128, b"x" * 129,

@@ -85,7 +85,7 @@ def test_refused(make, user, secret):
     m.time(3 * SECOND)
     assert s.hear().said.endswith("wrong password\r\nUsername: ")
     known = user in (b"read", b"noc")
-    assert "console: %s192.0.2.2 said a wrong password" % (user.decode() + " from " if known else "") in m.text
+    assert "console: %s192.0.2.2 sent a wrong password" % (user.decode() + " from " if known else "") in m.text
     assert user == b"" or known or user.decode() not in m.text
 
 

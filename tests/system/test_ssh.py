@@ -122,7 +122,7 @@ def test_sessions(clients, tmp_path):
         assert t.child.returncode == 0
     log = lab.router.command("show logging")
     assert "admin from 192.0.2.2 logged in by key SHA256:" in log, log
-    assert "admin from 192.0.2.2 said a wrong password" in log, log
+    assert "admin from 192.0.2.2 sent a wrong password" in log, log
     assert SECRET not in log
     # what is offered, by the judgement of a program that knows lists of weaknesses
     audit = lab.left.run(["ssh-audit", "-n", LEFT_ROUTER], timeout_s=60).stdout
