@@ -1,5 +1,6 @@
 /*
- * The user that sent a request (RFC 9110 11), known by name and password (Basic, RFC 7617) or by a token (Bearer, RFC 6750).
+ * The user that sent a request (RFC 9110 11), known by name and password (Basic, RFC 7617) or by a token (Bearer,
+ * RFC 6750).
  *
  *     http_auth_begin(&a, &request, &from);
  *     ... in the server's timer, until a.state is not HTTP_AUTH_CHECK:

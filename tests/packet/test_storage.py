@@ -326,6 +326,24 @@ def test_a_disk_that_fails(disk, machines):
     assert "hostname good" in m.console("show running-config")
 
 
+def test_a_change_that_only_memory_has(disk, machines):
+    """A write fails, and so does the control program: the next program writes what it finds in memory."""
+    m = machines(CONFIG, disk=disk, lives=True)
+    m.settle()
+    commit(m, "hostname good", how="commit startup")
+    m.command("disk refuse 0")
+    commit(m, "hostname later")
+    assert "% the disk could not be written" in told(m, "write memory")
+    m.command("disk refuse 1000000")
+    m.anew()
+    m.settle()
+    m.time(SECOND)
+    assert "hostname later" in m.console("show startup-config")
+    cut_off(m)
+    m = machines(None, disk=disk)
+    assert "hostname later" in m.console("show running-config")
+
+
 def test_a_store_that_is_full(tmp_path, machines):
     """Commits drop the oldest records; a startup configuration that does not fit is refused, and the last one stays."""
     path = str(tmp_path / "disk.img")

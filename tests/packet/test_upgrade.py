@@ -1,7 +1,9 @@
-"""`upgrade URL` (control/management/image_fetch.c) with a clock: servers that are silent, slow or gone, and what ends a download.
+"""`upgrade URL` (control/management/image_fetch.c) with a clock: servers that are silent, slow or gone, and what ends a download;
+and images on trial (control/storage/boot_disk.c).
 tests/system/test_upgrade_url.py has real servers."""
 import hashlib
 import os
+import re
 import sys
 
 import pytest
@@ -198,3 +200,22 @@ def test_ports_that_restart(m):
     for port in 0, 1:
         m.take_all(port)
     m.counted()
+
+
+def test_a_trial_that_is_confirmed(make, path):
+    """The image that runs is on trial. Once it is confirmed, the machine does not restart."""
+    with open(path, "r+b") as file:
+        file.seek(disk.place(3)[0])
+        file.write(disk.boot_environment(disk.environment(
+            {"id": "0123456789abcdef", "active": "B", "trying": "A", "tried": "1"})))
+    m = make(CONFIG, disk=path, options="boot-disk=0123456789abcdef boot-image=A trial-seconds=100")
+    m.time(50 * SECOND)
+    left = re.search(r"without `upgrade confirm` the machine restarts in (\d+) s\n", m.console("show boot"))
+    assert left and 45 <= int(left[1]) <= 50
+    m.console("upgrade confirm")
+    m.time(SECOND)
+    assert "restarts in" not in m.console("show boot")
+    m.time(200 * SECOND)
+    assert "the image has not been confirmed" not in m.text and "A      0000000000" in m.console("show boot")
+    with open(path, "rb") as file:
+        assert b"\nactive=A\n" in file.read()

@@ -107,6 +107,20 @@ static void test_rsa(void **state)
 	assert_false(ssh_crypto.verify(&key, ssh_text_of("message"), hex("00")));
 }
 
+/* A key comes from a client before it has logged in: one whose numbers are too long is refused, and written nowhere. */
+static void test_rsa_too_long(void **state)
+{
+	static uint8_t bytes[2000];
+	(void)state;
+	memset(bytes, 0x7f, sizeof bytes);
+	for (unsigned exponent = 8; exponent <= 1000; exponent = exponent == 8 ? 9 : 2 * exponent)
+		for (unsigned modulus = 512; modulus <= 1024; modulus *= 2) {
+			const struct ssh_public key = {.kind = SSH_RSA_SHA256, .modulus = {bytes, modulus},
+			                               .exponent = {bytes, exponent}};
+			assert_false(ssh_crypto.verify(&key, ssh_text_of("message"), (struct ssh_text){bytes, modulus}));
+		}
+}
+
 /* With the base point as the peer's share, the secret is the own share. */
 static void test_agree(void **state)
 {
@@ -187,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ed25519), cmocka_unit_test(test_ecdsa), cmocka_unit_test(test_rsa),
+		cmocka_unit_test(test_rsa_too_long),
 		cmocka_unit_test(test_agree), cmocka_unit_test(test_ciphers),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
