@@ -14,7 +14,6 @@
 #include "control/forwarding/routes.h"
 #include "control/host/output6.h"
 #include "control/host/udp_control.h"
-#include "dataplane/dhcp.h"
 #include "lib/mem.h"
 #include "net/dhcp/relay4.h"
 #include "net/dhcp/relay6.h"

@@ -6,8 +6,6 @@
 #include "control/forwarding/tables.h"
 #include "control/link/link.h"
 
-#include "lib/number.h"
-
 _Static_assert(NIC_PORTS_MAX <= LACP_PORTS_MAX && CONFIG_CHANNELS_MAX <= LACP_GROUPS_MAX,
                "LACP has all ports and port channels");
 

@@ -7,7 +7,6 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/engine/engine.h"
-#include "control/forwarding/autoconfig.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"

@@ -6,7 +6,6 @@
 #include "control/management/crash.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "control/management/page.h"
 #include "control/storage/storage.h"
 #include "lib/fmt.h"

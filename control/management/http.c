@@ -23,7 +23,6 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "control/management/http_auth.h"
 #include "control/management/http_host.h"
 #include "control/management/page.h"

@@ -3,7 +3,6 @@
 #include "control/forwarding/interfaces.h"
 #include "control/text/text.h"
 #include "net/addr.h"
-#include "net/ip.h"
 #include "net/ip6.h"
 #include "control/management/http_host.h"
 

@@ -30,7 +30,6 @@
 #include "control/programs/programs.h"
 #include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
-#include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
 #include "control/host/ntp_control.h"
 #include "control/host/ntp_text.h"

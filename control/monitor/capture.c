@@ -8,7 +8,6 @@
 #include "dataplane/state.h"
 #include "control/host/tcp_control.h"
 #include "control/monitor/watch_words.h"
-#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/pcapng.h"

@@ -6,7 +6,6 @@
 #ifndef CONTROL_MONITOR_SFLOW_H
 #define CONTROL_MONITOR_SFLOW_H
 
-#include "control/config/config.h"
 #include "lib/types.h"
 
 /* The running configuration is new, or is in force: at the start, and after a commit. */

@@ -1,5 +1,4 @@
 /* See trace.h. */
-#include "control/forwarding/adjacency.h"
 #include "dataplane/state.h"
 #include "runtime/runtime.h"
 #include "control/monitor/trace.h"

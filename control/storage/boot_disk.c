@@ -14,6 +14,7 @@
 #include "control/console/log.h"
 #include "control/storage/disks.h"
 #include "control/storage/storage.h"
+#include "disk/gpt.h"
 #include "disk/install.h"
 #include "disk/layout.h"
 #include "disk/upgrade.h"

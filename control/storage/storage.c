@@ -18,8 +18,8 @@
 #include "control/storage/storage.h"
 
 #include "disk/generations.h"
+#include "disk/gpt.h"
 #include "disk/layout.h"
-#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "lib/siphash.h"

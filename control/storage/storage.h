@@ -26,7 +26,6 @@
 
 #include "control/storage/disks.h"
 #include "control/storage/values.h"
-#include "disk/gpt.h"
 
 /* Is there a store, whose values have been read? In control_plane_start of the first program it is known. */
 bool storage_present(void);
