@@ -324,6 +324,22 @@ static void test_no_memory(void **state)
 	assert_int_equal(allocated, before);
 }
 
+static void test_number_of_a_query(void **state)
+{
+	static const struct {
+		const char *query;
+		uint32_t number;
+	} cases[] = {
+		{"", 7},          {"limit=5", 5},       {"limit=0", 0},         {"x=1&limit=5", 5},   {"limit=5&x=1", 5},
+		{"limit=5x", 7},  {"limit=", 7},        {"limit", 7},           {"limits=5", 7},      {"xlimit=5", 7},
+		{"limit=-1", 7},  {"limit=5&limit=6", 5}, {"limit=x&limit=6", 6}, {"&&limit=5&", 5},
+		{"limit=4294967295", UINT32_MAX}, {"limit=4294967296", 7},
+	};
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(page_number(cases[i].query, "limit", 7), cases[i].number);
+}
+
 static int end(void **state)
 {
 	(void)state;
@@ -342,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup(test_too_long, setup),
 		cmocka_unit_test_setup(test_too_many_rows, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
+		cmocka_unit_test(test_number_of_a_query),
 	};
 	seed_random("page_kept");
 	return cmocka_run_group_tests(tests, NULL, end);
