@@ -120,7 +120,8 @@ def test_every_packet(make):
 
 
 def test_outputs(make):
-    """To the machine itself; without a route; not for the machine; of the other port no sample."""
+    """To the machine itself; without a route; not for the machine; of the other port no sample; to an IPv6 group or on the
+    link, which no router forwards."""
     m = start(make, "sflow sampling-rate 1\n")
     for line in ("configure", "interface eth1", "sflow enable", "commit", "end"):
         m.console(line)
@@ -128,9 +129,11 @@ def test_outputs(make):
     m.send(1, ether(B, ROUTER[1]) / udp(B, "203.0.113.7"))
     m.send(1, Ether(src=B.mac, dst=BROADCAST) / udp(B, "198.51.100.255"))
     m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    for dst in "ff02::1", "fe80::9":
+        m.send(1, ether(B, ROUTER[1]) / IPv6(src="fe80::2", dst=dst) / UDP(dport=9))
     m.time(SECOND)
     flows, _ = told(m)
-    assert [f["output"] for f in flows] == [0x3fffffff, 1 << 30, 0]
+    assert [f["output"] for f in flows] == [0x3fffffff, 1 << 30, 0, 0, 0]
     m.take_all(1)
 
 

@@ -207,6 +207,16 @@ def test_names_that_are_not_found(make):
     q = [p for p in taken(m) if p[UDP].dport == 53][-1]
     send(m, q, DNS(id=DNS(bytes(q[UDP].payload)).id, qr=1, rcode=3, qd=DNS(bytes(q[UDP].payload)).qd))
     assert "nobody.example: the name does not exist" in m.text
+    m.text = ""
+    m.time(29 * SECOND)
+    m.key("ping nobody.example\r")  # it is believed for 30 s
+    assert "nobody.example: the name does not exist" in m.text
+    assert [p for p in taken(m) if p[UDP].dport == 53] == []
+    m.time(2 * SECOND)
+    m.learn(A, A2)
+    m.key("ping nobody.example\r")
+    assert len([p for p in taken(m) if p[UDP].dport == 53]) == 1
+    m.key("\x03")
     m.key("ping silent.example\r")
     m.time(9 * SECOND)
     assert "silent.example: no name server answers" in m.text
@@ -224,6 +234,23 @@ def test_names_that_are_not_found(make):
         m.take_all(0)
     assert "not an address, and no name" in m.console("ping a..b")
     assert "there is no name server" in make(CONFIG).console("ping host")
+    m.counted()
+
+
+def test_a_name_without_an_ipv4_address(make):
+    """The question for IPv6 goes to all servers, from the first one on, as often as the one for IPv4."""
+    m = make(NAMES)
+    m.learn(A, A2)
+    m.key("ping six.example\r")
+    q = [p for p in taken(m) if p[UDP].dport == 53][-1]
+    assert q[IP].dst == A.ip and DNS(bytes(q[UDP].payload)).qd.qtype == 1
+    send(m, q, DNS(id=DNS(bytes(q[UDP].payload)).id, qr=1, qd=DNS(bytes(q[UDP].payload)).qd))
+    m.time(9 * SECOND)
+    asked = [p for p in taken(m) if p[UDP].dport == 53]
+    assert [p[IP].dst for p in asked] == [A.ip, A2.ip, A.ip, A2.ip]
+    assert {DNS(bytes(p[UDP].payload)).qd.qtype for p in asked} == {28}
+    assert "six.example: no name server answers" in m.text
+    m.take_all(0)
     m.counted()
 
 
