@@ -254,6 +254,26 @@ def test_a_name_without_an_ipv4_address(make):
     m.counted()
 
 
+def test_a_server_that_has_moved(make):
+    """The name of an NTP server is looked up again once eight requests in a row had no answer."""
+    m = make(NAMES)
+    m.learn(A, A2)
+    configure(m, "ntp server time.example")
+    asked, requests = [], 0
+    for _ in range(60):
+        for p in taken(m):
+            requests += p[UDP].dport == 123
+            if p[UDP].dport == 53:
+                asked.append(requests)
+                dns = DNS(bytes(p[UDP].payload))
+                send(m, p, DNS(id=dns.id, qr=1, qd=dns.qd, ancount=1,
+                               an=DNSRR(rrname="time.example", type="A", ttl=1, rdata=A2.ip)))
+        m.time(15 * SECOND)
+    assert asked[0] == 0 and len(asked) > 1 and 8 <= asked[1] <= 9, (asked, requests)
+    m.take_all(0)
+    m.counted()
+
+
 def probes(m):
     return [p for p in taken(m) if p[UDP].dport >= 33434]
 
