@@ -83,6 +83,18 @@ def test_a_silent_host_costs_nothing(make):
     m.take_all(1)
 
 
+def test_a_host_that_stays_silent(make):
+    """One message goes out after 1, 2, 4, 8, 16 and then every 30 s: 14 in 300 s."""
+    m = make(BASE + HOST + "\n", boot=False)
+    for _ in range(10):
+        m.link(1, False)
+        m.link(1, True)
+    m.time(300 * SECOND)
+    assert "192.0.2.2 port 514, sent 14, lost 0\n" in m.console("show logging")
+    assert told(m) == []
+    m.take_all(1)
+
+
 def test_source_and_ipv6(make):
     m = make(BASE.replace("eth0\n", "eth0\n ipv6 address 2001:db8:1::1/64\n") +
              "interface lo0\n ip address 203.0.113.9/32\n ipv6 address 2001:db8:99::1/128\n"
