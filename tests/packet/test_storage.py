@@ -312,6 +312,11 @@ def test_a_disk_that_fails(disk, machines):
     m.route(udp(A, B))
     m.command("disk refuse 1000000")
     write(m)
+    m.command("disk refuse 0")
+    assert "% the disk could not be written" in told(m, "write memory")
+    assert m.text.count("it cannot be written") == 2  # again, after a write that succeeded
+    m.command("disk refuse 1000000")
+    write(m)
     commit(m, "hostname lost")
     m.command("disk mute 0")
     assert "%" in told(m, "write memory")
