@@ -10,6 +10,16 @@ LD := ld
 NASM := nasm
 PYTHON := /usr/bin/python3
 
+# Without the tools that a build needs, say which packages have them. Some targets install them first.
+ifneq ($(filter-out help clean run run-bgp test check-deps,$(or $(MAKECMDGOALS),all)),)
+ABSENT := $(strip $(foreach tool,$(firstword $(CC)) $(LD) $(NASM) $(PYTHON), \
+	$(if $(wildcard $(filter /%,$(tool)) $(addsuffix /$(tool),$(subst :, ,$(PATH)))),,$(tool))))
+ifneq ($(ABSENT),)
+$(shell tools/deps.sh check build >&2)
+$(error cannot build without $(ABSENT))
+endif
+endif
+
 # --- sources, in reading order ---
 KERNEL_ASM := boot/entry.asm boot/ap.asm kernel/trap.asm
 KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel/font.c \

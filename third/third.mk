@@ -30,7 +30,7 @@ THIRD_INCLUDE := -Ithird/config -isystem $(THIRD_SRC)/mbedtls/include \
 	-DMBEDTLS_ALIGNMENT_DISABLE_EFFICENT_UNALIGNED_ACCESS \
 	-DLIBSODIUM_VERSION='"$(shell awk '$$1 == "libsodium" { print $$2 }' third/pins)"'
 # GCC's own headers (stdint.h and others need no C library) behind ours
-THIRD_HEADERS := -isystem third/libc -isystem $(shell gcc -print-file-name=include)
+THIRD_HEADERS := -isystem third/libc -isystem $(shell gcc -print-file-name=include 2>/dev/null)
 # -U: no fork, no unistd.h. stderr: of crypto_fprintf, which prints nothing. libsodium: limbs of 51 bits. Debian sets the DISABLE above likewise.
 THIRD_CFLAGS := -ffreestanding -nostdinc $(THIRD_HEADERS) $(THIRD_INCLUDE) -U__unix__ -U__unix -Uunix -Dstderr=0 \
 	-I$(THIRD_SRC)/libsodium/src/libsodium/include/sodium -I$(THIRD_SRC)/mbedtls/library \

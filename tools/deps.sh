@@ -48,6 +48,14 @@ there() {
 	installed "$1" || apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
 }
 
+# What only Debian has (sources, newer packages) comes from a Debian mirror. On Ubuntu this package, 18 KB,
+# names one: tools/launcher/debs.py reads it.
+mirrors() {
+	if ! grep -qs '^ID=debian' /etc/os-release && there python-apt-common; then
+		echo python-apt-common
+	fi
+}
+
 # Third-party tools that attack the machine or load its server, less than 1 MB in all. If the
 # distribution does not package a tool, its test is reported as skipped.
 attackers() {
@@ -93,13 +101,13 @@ browser() {
 packages() {
 	for purpose in "$@"; do
 		case $purpose in
-		build) echo $build ;;
-		run) echo $build $run ;;
-		run-bgp) echo $build $run $bgp ;;
-		models) echo $build $run $models ;;
-		release) echo $build $run $models $release ;;
-		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
-		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
+		build) echo $build $(mirrors) ;;
+		run) echo $build $(mirrors) $run ;;
+		run-bgp) echo $build $(mirrors) $run $bgp ;;
+		models) echo $build $(mirrors) $run $models ;;
+		release) echo $build $(mirrors) $run $models $release ;;
+		test) echo $build $(mirrors) $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
+		bench | all) echo $build $(mirrors) $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u
@@ -134,7 +142,8 @@ fi
 
 if [ "$action" = check ] || [ "$(id -u)" != 0 ]; then
 	echo "missing:$missing" >&2
-	echo "install with: sudo apt-get install -y --no-install-recommends$missing" >&2
+	sudo=$([ "$(id -u)" = 0 ] || echo "sudo ")
+	echo "install with: ${sudo}apt-get install -y --no-install-recommends$missing" >&2
 	exit 1
 fi
 

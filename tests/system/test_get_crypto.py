@@ -90,6 +90,36 @@ def test_a_mirror_that_lies(tools, tmp_path, monkeypatch):
     assert not (tmp_path / "cache" / "x.tar.bz2").exists()
 
 
+APT_OF_UBUNTU = "http://127.0.0.1:9/ubuntu\tUbuntu\tUbuntu\n"
+
+
+def test_mirror_of_a_system_without_debian(tmp_path, monkeypatch):
+    """On Ubuntu, the system's list of mirrors names Debian's own: the first address, without TLS."""
+    monkeypatch.delenv(debs.MIRROR_VARIABLE, raising=False)
+    monkeypatch.setattr(debs, "_output", lambda argv: APT_OF_UBUNTU)
+    mirrors = tmp_path / "Debian.info"
+    monkeypatch.setattr(debs, "KNOWN_MIRRORS", str(mirrors))
+    with pytest.raises(LauncherError, match="python-apt-common.*HAYATE_DEBIAN_MIRROR"):
+        debs.mirror()
+    mirrors.write_text("Suite: x\nMatchURI: https://no\nBaseURI: https://127.0.0.1:9/debian/\n\n"
+                       "BaseURI: https://127.0.0.1:9/security/\n")
+    assert debs.mirror() == "http://127.0.0.1:9/debian/"
+    monkeypatch.setattr(debs, "_output", lambda argv: APT_OF_UBUNTU + NOWHERE + "\tDebian\tDebian\n")
+    assert debs.mirror() == NOWHERE
+
+
+def test_make_without_its_tools():
+    """A build without compiler or assembler names the packages instead of failing at some command."""
+    made = subprocess.run(["make", "-C", options.ROOT, "-n", "NASM=no-such-nasm", "all"], check=False,
+                          capture_output=True, text=True, timeout=60)
+    assert made.returncode != 0
+    assert "cannot build without no-such-nasm." in made.stderr
+    assert "CC" not in made.stdout
+    listed = subprocess.run(["make", "-C", options.ROOT, "NASM=no-such-nasm", "help"], check=False,
+                            capture_output=True, text=True, timeout=60)
+    assert listed.returncode == 0 and "make run" in listed.stdout
+
+
 def test_pins_are_whole():
     """Each pin names a source package of Debian, and the image states the same versions."""
     for pin in sources.pins():

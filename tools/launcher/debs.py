@@ -2,7 +2,7 @@
 
 1. apt runs with its own configuration, lists, caches and an empty list of installed packages, all in
    one temporary directory. Only the network settings (proxies, time-outs, credentials) and the
-   mirror's address come from the system.
+   mirror's address come from the system (`mirror`).
 2. Only packages signed by Debian are unpacked. They are verified by the system's
    debian-archive-keyring. A repository without a valid signature is refused, whatever the system's
    settings.
@@ -30,6 +30,8 @@ from .options import ROOT
 MIRROR_VARIABLE = "HAYATE_DEBIAN_MIRROR"
 KEYRINGS = ["/usr/share/keyrings/debian-archive-keyring.gpg",
             "/usr/share/keyrings/debian-archive-keyring.pgp"]
+# The list of mirrors in the package python-apt-common, which Ubuntu has too.
+KNOWN_MIRRORS = "/usr/share/python-apt/templates/Debian.info"
 APT_S = 300        # for one run of apt
 UNPACK_S = 120     # for one package
 LOCK_S = 600       # for another process that fetches the same
@@ -128,8 +130,23 @@ def _output(argv):
         return ""
 
 
+def known_mirror():
+    """Debian's own mirror as the system's list of mirrors names it, or None without that list.
+
+    By HTTP, also where the list says HTTPS: a bare system has no certificates of authorities. What is
+    fetched has a signature of Debian's or the SHA-256 of third/pins.
+    """
+    try:
+        with open(KNOWN_MIRRORS, encoding="utf-8") as file:
+            found = re.search(r"^BaseURI:\s*https?://(\S+)$", file.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return "http://" + found.group(1) if found else None
+
+
 def mirror():
-    """Address of a Debian mirror: $HAYATE_DEBIAN_MIRROR, or the one this system's apt uses."""
+    """Address of a Debian mirror: $HAYATE_DEBIAN_MIRROR, or the one that this system's apt uses, or
+    on Ubuntu the one that the system's list of mirrors names."""
     wanted = os.environ.get(MIRROR_VARIABLE)
     if wanted:
         return wanted
@@ -143,8 +160,11 @@ def mirror():
             continue
         if unknown or (origin, label) == ("Debian", "Debian"):
             return site
-    raise LauncherError("apt knows no Debian mirror here; name one with %s=http://…"
-                        % MIRROR_VARIABLE)
+    known = known_mirror()
+    if known:
+        return known
+    raise LauncherError("apt knows no Debian mirror here; install python-apt-common, which names one, "
+                        "or name one with %s=http://…" % MIRROR_VARIABLE)
 
 
 def keyring():

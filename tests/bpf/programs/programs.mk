@@ -10,7 +10,7 @@ BPF_PROGRAMS := $(patsubst tests/bpf/programs/%.c,$(BPF_BUILD)/%.o,$(sort $(wild
 # Objects that the loader must refuse, or need not run.
 BPF_REFUSED := $(patsubst tests/bpf/refused/%.c,$(BPF_BUILD)/refused/%.o,$(sort $(wildcard tests/bpf/refused/*.c)))
 # linux/types.h includes asm/types.h, which Debian has in the folder of the architecture.
-BPF_CFLAGS := -O2 -g -target bpf -I. -isystem /usr/include/$(shell gcc -print-multiarch) -Wall -Werror
+BPF_CFLAGS := -O2 -g -target bpf -I. -isystem /usr/include/$(shell gcc -print-multiarch 2>/dev/null) -Wall -Werror
 
 $(BPF_BUILD)/%.o: tests/bpf/programs/%.c tests/bpf/programs/programs.mk
 	@mkdir -p $(@D)
