@@ -14,13 +14,13 @@ set -eu
 
 build="gcc make nasm binutils python3"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
-	iproute2 iputils-ping traceroute iperf3 util-linux"
+	iproute2 iputils-ping traceroute iperf3 curl util-linux"
 bgp="frr bird2"
 models="libc6-dev debian-archive-keyring"
 release="faketime"
 test="clang libbpf-dev libcmocka-dev libssl-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
-	valgrind socat nmap hping3 tshark curl nftables python3-prometheus-client
+	valgrind socat nmap hping3 tshark nftables python3-prometheus-client
 	gnutls-bin sslscan radvd ndisc6 gobgpd lldpd iputils-tracepath chrony dnsmasq-base inetutils-telnet netcat-openbsd bzip2 nfdump nfdump-sflow rsyslog rsyslog-gnutls sbsigntool gnupg openssl openvswitch-switch dosfstools gdisk ansible-core
 	openssh-client sshpass dropbear-bin ssh-audit"
 bench="clang libbpf-dev wrk dpdk dpdk-dev dpdk-doc libdpdk-dev openvswitch-switch-dpdk pkg-config python3-matplotlib"

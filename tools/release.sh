@@ -6,6 +6,8 @@
 #   hayate-VERSION-debug.tar.xz    debugging information, for `tools/hayate addr --kernel --program`
 #   libhayate-net-VERSION.tar.xz   the stack as a library, with its headers
 #   LICENSE.NAME, NAME….tar.*      licence and source of each foreign library in the image (third/pins)
+#   LICENSE.grub                   licence of the boot loader in the ISO
+#   hayate-VERSION.spdx.json       bill of materials (tools/sbom.py)
 #   CHANGELOG.md, LICENSE, SHA256SUMS
 #
 # The same sources and compilers give the same bytes at any place and time. All timestamps are that of
@@ -16,7 +18,7 @@ export LC_ALL=C TZ=UTC
 
 version=$(sed -n 's/^#define HAYATE_VERSION "\(.*\)"$/\1/p' runtime/runtime.h)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} || {
-	echo "release: neither in a git clone nor SOURCE_DATE_EPOCH set: of when is it?" >&2
+	echo "release: this is no git clone: set SOURCE_DATE_EPOCH to the time of the sources, in seconds" >&2
 	exit 1
 }
 export SOURCE_DATE_EPOCH
@@ -52,6 +54,8 @@ for foreign in build/third/src/*; do
 	cp "$foreign/LICENSE" "$out/LICENSE.${foreign##*/}"
 done
 tools/get-crypto --tarballs | while read -r tarball; do cp "$tarball" "$out"; done
+cp /usr/share/common-licenses/GPL-3 "$out/LICENSE.grub"
+tools/sbom.py "$out" "$version" >"$out/$name.spdx.json"
 chmod 644 "$out"/*
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 rm -rf "build/release/$name"

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import termios
 
 import pytest
 from conftest import eventually, options, ports
-from launcher import errors, image, password
+from launcher import demo, demo_bgp, demo_switch, demo_web, errors, image, password
 from launcher import script as launcher_script
 from launcher.engine import agent
 from launcher.guest import LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table
@@ -369,6 +370,20 @@ def test_engine_whose_container_fails(monkeypatch):
         finally:
             engine.close()
     assert deleted
+
+
+@pytest.mark.parametrize("shown,purpose", [(demo, "run"), (demo_switch, "run"), (demo_web, "run"),
+                                           (demo_bgp, "run-bgp")])
+def test_what_a_demonstration_needs_is_installed(shown, purpose):
+    """`make run` and `make run-bgp` install all programs that the demonstrations start."""
+    packages = subprocess.run([LAUNCHER.replace("hayate", "deps.sh"), "list", purpose], check=True, text=True,
+                              capture_output=True).stdout.split()
+    for program in shown.PROGRAMS:
+        # packages own names of /usr/bin and /usr/sbin; some stand there as /bin and /sbin
+        path = os.path.realpath(shutil.which(program))
+        names = [path, path.removeprefix("/usr")]
+        owner = subprocess.run(["dpkg-query", "-S", *names], check=False, text=True, capture_output=True).stdout
+        assert owner.split(":")[0] in packages, (program, owner)
 
 
 def script(tmp_path, text):
