@@ -19,7 +19,7 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
-#define HAYATE_VERSION "0.1"
+#define HAYATE_VERSION "0.2"
 
 #include "runtime/apps.h"
 #include "drivers/nic.h"
