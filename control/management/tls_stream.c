@@ -41,7 +41,7 @@ struct session {
 	uint64_t active_ns;   /* when something last came or was acknowledged */
 	bool fin, told_fin;   /* the peer's FIN has come; the application knows of an end */
 	bool broken;          /* a record could not be made */
-	bool waits;           /* the server has not taken all */
+	bool waits;           /* the server has not taken all, and consumed nothing since */
 	bool more;            /* SHAKING: there is a step to do that waits for nothing */
 	bool shut;            /* stream_close(under) has been called */
 	uint32_t in_at, in_len, out_at, out_len, plain_at, plain_len;
@@ -311,14 +311,14 @@ static uint64_t shake(struct session *s, uint64_t spent_ns)
 /* Gives the application what it takes. False: it is not to be called again. */
 static bool offer(struct session *s)
 {
+	s->waits = true; /* unless it consumes within the call: then the timer offers the rest */
 	const uint32_t taken = s->stream.app->data(&s->stream, s->plain + s->plain_at, s->plain_len - s->plain_at);
 	if (!s->under)
 		return false; /* the application has aborted it */
 	s->plain_at += taken;
-	if (s->plain_at < s->plain_len) {
-		s->waits = true;
+	if (s->plain_at < s->plain_len)
 		return false;
-	}
+	s->waits = false;
 	s->plain_at = s->plain_len = 0;
 	return true;
 }

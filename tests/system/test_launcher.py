@@ -376,7 +376,7 @@ def test_engine_whose_container_fails(monkeypatch):
                                            (demo_bgp, "run-bgp")])
 def test_what_a_demonstration_needs_is_installed(shown, purpose):
     """`make run` and `make run-bgp` install all programs that the demonstrations start."""
-    packages = subprocess.run([LAUNCHER.replace("hayate", "deps.sh"), "list", purpose], check=True, text=True,
+    packages = subprocess.run([os.path.join(os.path.dirname(LAUNCHER), "deps.sh"), "list", purpose], check=True, text=True,
                               capture_output=True).stdout.split()
     for program in shown.PROGRAMS:
         # packages own names of /usr/bin and /usr/sbin; some stand there as /bin and /sbin

@@ -73,6 +73,7 @@ static struct wire {
 	bool accepted;
 	uint8_t *got;
 	uint32_t n, takes;
+	bool at_once; /* it consumes what it takes, in the same call */
 	unsigned fins, ends;
 	int why;
 } wires[WIRES];
@@ -194,6 +195,8 @@ static uint32_t app_data(struct stream *s, const uint8_t *data, uint32_t n)
 	memcpy(w->got + w->n, data, n);
 	w->n += n;
 	moved += n;
+	if (w->at_once)
+		stream_consumed(s, n);
 	return n;
 }
 
@@ -431,6 +434,24 @@ static void server_takes_little(void **state)
 		settle();
 		assert_int_equal(w->n, 60000);
 		assert_memory_equal(w->got, some, 60000);
+		wire_free(w);
+	}
+}
+
+/* A server that takes less than it is offered and consumes that in the same call is offered the rest later: nothing
+ * of what it has taken is left, so it will not consume again. */
+static void server_consumes_at_once(void **state)
+{
+	(void)state;
+	random_fill(some, sizeof some);
+	EACH_VERSION(wish) {
+		struct wire *w = connected(wish, 1);
+		w->takes = PLAIN_MAX - 1;
+		w->at_once = true;
+		say(w, some, 10000);
+		pass(SECOND_NS);
+		assert_int_equal(w->n, 10000);
+		assert_memory_equal(w->got, some, 10000);
 		wire_free(w);
 	}
 }
@@ -941,7 +962,7 @@ static int prepare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(data_both_ways), TEST(server_takes_little), TEST(tcp_takes_little), TEST(narrow_handshake),
+		TEST(data_both_ways), TEST(server_takes_little), TEST(server_consumes_at_once), TEST(tcp_takes_little), TEST(narrow_handshake),
 		TEST(server_closes), TEST(client_closes), TEST(ends_at_every_byte), TEST(server_aborts), TEST(not_admitted),
 		TEST(handshake_timeout), TEST(refused), TEST(broken_record), TEST(renegotiates_without_reading),
 		TEST(work_is_bounded), TEST(places), TEST(heap_suffices), TEST(heap_exhausted), TEST(many_sessions),
