@@ -114,9 +114,16 @@ void gateways_resolve(struct rib *r)
 
 void rib_link(struct rib *r, unsigned interface)
 {
-	for (uint32_t n = 0; n < r->numbers; n++)
-		if (r->gateway[n].users && r->gateway[n].link == interface)
-			gateway_refresh(r, &r->gateway[n]);
+	bool any = false;
+	for (uint32_t n = 0; n < r->numbers; n++) {
+		struct rib_gateway *g = &r->gateway[n];
+		if (!g->users || g->link != interface)
+			continue;
+		gateway_refresh(r, g);
+		any |= g->changed;
+	}
+	if (!any) /* soon after the start all unused interfaces come, each in the same turn */
+		return;
 	tell_sets(r);
 	gateways_resolve(r);
 }
