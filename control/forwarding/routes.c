@@ -699,9 +699,14 @@ static void know_links(void)
 	if (links_ns == 0 || core_now_ns() < links_ns)
 		return;
 	links_ns = UINT64_MAX;
+	bool any = false;
 	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
 		if (!link_known[n] && !dp_link_is_up(dp_get(), n))
-			routes_link(n);
+			any = link_known[n] = true;
+	if (!any)
+		return;
+	rib_links(&rib); /* once for all: rib_link for each would take too long for one turn */
+	routes_settle();
 }
 
 static void ask_for_neighbours(void)

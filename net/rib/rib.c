@@ -112,21 +112,26 @@ void gateways_resolve(struct rib *r)
 	tell_sets(r);
 }
 
-void rib_link(struct rib *r, unsigned interface)
+/* Refreshes the gateways that are on this link, or on any if all is true. */
+static void refresh_links(struct rib *r, unsigned interface, bool all)
 {
 	bool any = false;
 	for (uint32_t n = 0; n < r->numbers; n++) {
 		struct rib_gateway *g = &r->gateway[n];
-		if (!g->users || g->link != interface)
+		if (!g->users || g->link == RIB_NO_INTERFACE || (!all && g->link != interface))
 			continue;
 		gateway_refresh(r, g);
 		any |= g->changed;
 	}
-	if (!any) /* soon after the start all unused interfaces come, each in the same turn */
+	if (!any)
 		return;
 	tell_sets(r);
 	gateways_resolve(r);
 }
+
+void rib_link(struct rib *r, unsigned interface) { refresh_links(r, interface, false); }
+
+void rib_links(struct rib *r) { refresh_links(r, RIB_NO_INTERFACE, true); }
 
 void rib_resolved(struct rib *r, uint32_t nh)
 {

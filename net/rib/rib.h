@@ -294,6 +294,9 @@ bool rib_remove_stale(struct rib *r, unsigned changes);
 /* An interface's link went up or down; ops->up tells which. */
 void rib_link(struct rib *r, unsigned interface);
 
+/* The same for several links at once. */
+void rib_links(struct rib *r);
+
 /* The neighbour has been resolved: routes by it that wait are used. */
 void rib_resolved(struct rib *r, uint32_t nh);
 

@@ -609,7 +609,7 @@ static void resolve_some(void)
 static void change_world(void)
 {
 	const unsigned link = random_below(LINKS);
-	switch (random_below(6)) {
+	switch (random_below(7)) {
 	case 0:
 		subnet_full[link] = !subnet_full[link];
 		rib_reach_again(&rib);
@@ -624,6 +624,14 @@ static void change_world(void)
 		break;
 	case 3:
 		resolve_some();
+		break;
+	case 4: /* some links, or none */
+		for (unsigned n = 0; n < LINKS; n++) {
+			link_up[n] ^= random_below(2) == 0;
+			if (!link_up[n])
+				forget_neighbours(n);
+		}
+		rib_links(&rib);
 		break;
 	default:
 		link_up[link] = !link_up[link];
