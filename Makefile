@@ -227,7 +227,7 @@ test-matrix: all nicsim bpf-programs ## the same tests for every card, applicati
 	@$(PYTHON) tests/system/matrix.py $(OPTIONS)
 
 # Defaults: MINUTES=10, NIC=virtio, CPUS=3, SEED=0 (a new seed). ONLY="link core" selects kinds of faults.
-soak: all nicsim ## a router under traffic while everything fails that can; MINUTES=n NIC=ixgbe SEED=n
+soak: all nicsim bpf-programs ## a router under traffic while everything fails that can; MINUTES=n NIC=ixgbe SEED=n
 	@$(PYTHON) tests/soak/soak.py $(if $(MINUTES),--minutes $(MINUTES)) $(if $(NIC),--nic $(NIC)) \
 		$(if $(CPUS),--cpus $(CPUS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 

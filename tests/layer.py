@@ -47,14 +47,14 @@ def descendants(tag):
 
 
 def eventually(condition, timeout_s=10.0, what="condition", every_s=0.05):
-    """Polls until condition() is true; returns its value."""
+    """Polls until condition() is true; returns its value. what: text, or a function that makes it in the end."""
     deadline = time.monotonic() + timeout_s
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() >= deadline:
-            pytest.fail("%s: not within %g s" % (what, timeout_s))
+            pytest.fail("%s: not within %g s" % (what() if callable(what) else what, timeout_s))
         time.sleep(every_s)
 
 

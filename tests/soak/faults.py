@@ -3,9 +3,11 @@
 A kind that may lose packets has a window (judge.py), which ends when the ports run, their links are
 up, and every flow gets through again. No other kind may lose a single packet.
 """
+import contextlib
 import random
 import re
 import socket
+import threading
 import time
 
 from conftest import (LEFT_HOST, LEFT_MAC, LEFT_ROUTER, RIGHT_HOST, RIGHT_MAC, RIGHT_ROUTER,
@@ -17,6 +19,7 @@ from test_fuzz import corpus, mutate, packet_socket
 
 BACK = re.compile(r"core \d+: polls again after \d+ us|" + READY.pattern)
 BACK_S = 60       # time limit for every flow to get through again
+MANAGERS_S = 120  # and for every user of the management
 CALM_S = (1, 3)   # between two faults
 FAULTS = ("null", "exec", "write", "divide", "assert", "stack", "ud")
 BAD_FRAMES = 300
@@ -89,16 +92,20 @@ class Faults:
 
     def __init__(self, router, left, right):
         self.router, self.hosts, self.traffic = router, (left, right), None
+        self.managers, self.commits = None, threading.Lock()
         self.windows = []
         self.made, self.free_kib = set(), 0  # since the control program began
         self.sockets = [packet_socket(host) for host in self.hosts]
 
     def start(self):
-        """Waits until every flow gets through for the first time; neighbours are unknown before."""
+        """Waits until every flow gets through for the first time; neighbours are unknown before. The first
+        use of each server may take memory, so every manager succeeds once, too."""
         window = Window("start", 0)
         self.windows.append(window)
         self._wait_back()
         window.end = self.traffic.now()
+        if self.managers:
+            self._wait_managers()
 
     def make(self, kind, word):
         """Makes one fault, and waits for its end."""
@@ -109,7 +116,13 @@ class Faults:
         getattr(self, "_" + kind.replace("-", "_"))(*word.split())
         self._wait_back()
         window.end = self.traffic.now()
-        self._look_at_memory(kind)
+        if not self.managers:
+            self._look_at_memory(kind)
+            return
+        if loses:
+            self._wait_managers()
+        with self.managers.rest():
+            self._look_at_memory(kind)
 
     def _look_at_memory(self, kind):
         """The first fault of a kind may allocate memory; a repetition must not."""
@@ -129,6 +142,11 @@ class Faults:
         since = self.traffic.now()
         eventually(lambda: self.traffic.failure or not self.traffic.back_since(since), BACK_S,
                    "all flows get through again")
+
+    def _wait_managers(self):
+        since = time.monotonic()
+        eventually(lambda: self.traffic.failure or not self.managers.waiting(since), MANAGERS_S,
+                   lambda: "these succeed again: " + ", ".join(self.managers.waiting(since)))
 
     # --- kinds that may lose packets ---
 
@@ -153,11 +171,12 @@ class Faults:
 
     def _mtu(self, mtu):
         """A commit that restarts the ports, and one that reverts it."""
-        for lines in (["interface eth1", "mtu %s" % mtu], ["rollback 1"]):
-            before = len(READY.findall(self.router.text))
-            self.commit_lines(lines)
-            eventually(lambda: self.router.poll() or len(READY.findall(self.router.text)) > before,
-                       BACK_S, "the ports run again")
+        with self.commits:
+            for lines in (["interface eth1", "mtu %s" % mtu], ["rollback 1"]):
+                before = len(READY.findall(self.router.text))
+                self.commit_lines(lines)
+                eventually(lambda: self.router.poll() or len(READY.findall(self.router.text)) > before,
+                           BACK_S, "the ports run again")
 
     def _flood(self, to):
         address = {"nobody": "198.51.100.77", "router": LEFT_ROUTER, "far": RIGHT_HOST}[to]
@@ -177,7 +196,9 @@ class Faults:
     # --- kinds that must not ---
 
     def _churn(self, rate, seconds):
-        said = self.router.command("test churn %s %s" % (rate, seconds), 120)
+        # it ends when the configuration changes, and compares the tables at its start and end
+        with self.commits, self.managers.rest() if self.managers else contextlib.nullcontext():
+            said = self.router.command("test churn %s %s" % (rate, seconds), 120)
         assert "is as before" in said, said
 
     def commit_lines(self, lines):
@@ -189,10 +210,11 @@ class Faults:
 
     def _commit(self, number):
         """Adds a route and removes it: the previous configuration is restored."""
-        before = self.router.command("show running-config")
-        self.commit_lines(["ip route 10.%s.0.0/16 %s" % (number, RIGHT_HOST)])
-        self.commit_lines(["rollback 1"])
-        after = self.router.command("show running-config")
+        with self.commits:
+            before = self.router.command("show running-config")
+            self.commit_lines(["ip route 10.%s.0.0/16 %s" % (number, RIGHT_HOST)])
+            self.commit_lines(["rollback 1"])
+            after = self.router.command("show running-config")
         assert after == before, after
 
     def _bad_frames(self, port, _, seed):

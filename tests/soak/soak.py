@@ -4,6 +4,9 @@ packets were lost, by which fault, and whether any was lost without a fault.
 
     make soak MINUTES=60 NIC=ixgbe CPUS=4 SEED=7
 
+Meanwhile a routing engine, scrapes, HTTPS, commits, captures and an XDP program use its management
+(managers.py; --no-managers leaves them out).
+
 The router is the real image in QEMU, between two hosts. The seed determines the schedule of faults,
 which is printed at the start. A fault begins when the previous one is over, so the number of faults
 in a given time depends on the machine. In the end
@@ -42,12 +45,14 @@ from judge import Verdict  # noqa: E402
 from launcher import netlab, options  # noqa: E402
 from launcher.guest import GuestError  # noqa: E402
 from launcher.errors import LauncherError  # noqa: E402
+from managers import PROGRAM, Managers, engine_host, make_key, request, statements  # noqa: E402
 from test_remote import REMOTE  # noqa: E402
 from traffic import Ping, Stream, Tagged, Traffic, Udp  # noqa: E402
 
 PROGRESS_S = 10
 SECONDS_PER_FAULT = 2  # more faults are drawn than can be made in the time
 LAYOUTS = 5
+MANAGED_MEMORY = "512M"  # with all servers on, 256 MiB leave too little to change the configuration
 FAULTS_PACE_S = 5  # two faults each time: a core may have five in ten seconds
 LAST_SENT = 64         # buffers: the last sent ones are freed at the next transmission
 VID, VLAN_HOST = 100, "10.100.0.2"
@@ -55,14 +60,15 @@ V4, V6 = socket.AF_INET, socket.AF_INET6
 FAILURES = (AssertionError, GuestError, LauncherError, OSError, pytest.fail.Exception)
 
 
-def configuration():
-    """Two families, a VLAN, the servers, and routes to change."""
+def configuration(managed):
+    """Two families, a VLAN, the servers, and routes to change. managed: statements for the managers, or []."""
     extra = ["interface eth0.%d" % VID, " ip address 10.100.0.1/24", WEB + REMOTE]
     for n in (3, 4):
         extra.append("arp 198.51.100.%d 02:bb:00:00:04:%02x" % (n, n))
     extra += ["ip route 20.%d.%d.0/24 198.51.100.%d" % (n >> 8, n & 255, 3 + n % 2)
               for n in range(1000)]
-    return config6(extra="\n".join(extra))
+    text = config6(extra="\n".join(extra + managed))
+    return text.replace("interface eth0\n", "interface eth0\n xdp count\n") if managed else text
 
 
 def flows(left, right):
@@ -86,13 +92,13 @@ class State:
     """The state that must be equal at the start and at the end. It is recorded without learnt
     neighbours, after a restart of the control program, which lays out its memory again."""
 
-    def __init__(self, router, host):
+    def __init__(self, router, host, managed):
         for what in ("arp", "ipv6 neighbors"):
             router.command("clear " + what)
         self.memory = router.command("show memory")
         self.numbers = {name: float(value) for name, value in re.findall(
             r"^(hayate_(?:core_buffers_free|core_buffers|routes|tcp_connections"
-            r"|console_connections)(?:\{.*\})?) (\S+)$", metrics(host), re.MULTILINE)
+            r"|console_connections)(?:\{.*\})?) (\S+)$", metrics(host, managed), re.MULTILINE)
             if "time_wait" not in name}
 
     def differences(self, before):
@@ -107,7 +113,9 @@ class State:
         return found
 
 
-def metrics(host):
+def metrics(host, managed):
+    if managed:
+        return request(host, "GET", "/metrics", tls=False)
     with host.socket(kind=socket.SOCK_STREAM) as client:
         client.settimeout(20)
         client.connect((LEFT_ROUTER, 80))
@@ -126,7 +134,8 @@ class Soak:
         self.drops = {}  # name -> packets, at the end
         self.traffic = None
         cores = options.data_cores(args.cpus)
-        self.left = stack.enter_context(netlab.Host("left", cores))
+        self.managers = None
+        self.left = stack.enter_context(engine_host(cores) if args.managers else netlab.Host("left", cores))
         self.right = stack.enter_context(netlab.Host("right", cores))
         for host, address, gateway in ((self.left, LEFT_HOST, LEFT_ROUTER),
                                        (self.right, RIGHT_HOST, RIGHT_ROUTER)):
@@ -136,12 +145,15 @@ class Soak:
         self.right.configure6(RIGHT6 + "/64", RIGHT_ROUTER6)
         self.plan = schedule(args.seed, int(60 * args.minutes / SECONDS_PER_FAULT) + len(KINDS),
                              args.nic, cores, args.only)
-        (work / "conf").write_text(configuration(), encoding="ascii")
+        key = make_key(work) if args.managers else None
+        (work / "conf").write_text(configuration(statements(key) if args.managers else []), encoding="ascii")
         ports = [self.left.port, self.right.port]
         words = ["router", "--accel", ACCEL, "--cpus", str(args.cpus), "--image", IMAGE, "--config",
                  str(work / "conf"), "--append", "test=1"]
         for port in ports:
             words += ["--port", port]
+        if args.managers:
+            words += ["--program", "count=" + PROGRAM, "--memory", MANAGED_MEMORY]
         os.makedirs(os.path.dirname(args.log), exist_ok=True)
         self.router = Router(words, args.log, work, args.nic, ports)
         stack.callback(self.router.close)
@@ -150,6 +162,10 @@ class Soak:
         self.router.wait_up(120)
         self.faults = Faults(self.router, self.left, self.right)
         stack.callback(self.faults.close)
+        if args.managers:
+            self.managers = self.faults.managers = Managers(self.left, key, self.faults.commits)
+            stack.callback(self.managers.end)
+            self.managers.start_engine()
         self._lay_out()
 
     def _lay_out(self):
@@ -174,14 +190,19 @@ class Soak:
         time.sleep(FAULTS_PACE_S)
 
     def settled(self):
-        """The state while there is no traffic: no packet waits for a neighbour any more."""
+        """The state while there is no traffic: no packet waits for a neighbour any more, and the routing engine
+        is connected."""
+        if self.managers:
+            self.managers.reconnect(self.router)
         eventually(lambda: self.router.balanced().balance[2] == 0, 30, "nothing waits")
-        return State(self.router, self.left)
+        return State(self.router, self.left, self.args.managers)
 
     def run(self):
         self.traffic = Traffic(flows(self.left, self.right))
         self.faults.traffic = self.traffic
         self.traffic.start()
+        if self.managers:
+            self.managers.start()
         self.faults.start()
         streams = [Stream("tcp ip4", self.left, self.right, V4, RIGHT_HOST, 9100, self.args.seed),
                    Stream("tcp ip6", self.right, self.left, V6, LEFT6, 9101, self.args.seed + 1)]
@@ -191,6 +212,11 @@ class Soak:
             self._make_faults()
         except FAILURES as error:
             self.complain(str(error))
+        if self.managers:
+            self.managers.end()
+            self.complaints += ["%s: never succeeded (%s)" % (one.name, one.said)
+                                for one in self.managers.all if not one.done]
+            self.managers.tidy()
         self.traffic.finish(2)
         self.complaints += [said for said in (stream.finish() for stream in streams) if said]
 
@@ -259,6 +285,8 @@ class Soak:
             print("  %-30s %6d  %8.0f ms" % (window.name, window.lost, 1000 * window.outage))
         print("%d faults, %d sent, %d came, %d lost, %d overtaken, %d could not be sent"
               % (len(self.done), sent, came, verdict.lost, verdict.late, traffic.unsent))
+        if self.managers:
+            print("management: " + self.managers.report())
         print("dropped by the router: %s"
               % (", ".join("%s %d" % drop for drop in sorted(self.drops.items())) or "none"))
         for text in self.complaints:
@@ -275,6 +303,8 @@ def parse(argv):
     parser.add_argument("--cpus", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=(), choices=sorted(KINDS), metavar="KIND",
                         help="these kinds of faults alone: " + " ".join(KINDS))
+    parser.add_argument("--no-managers", dest="managers", action="store_false",
+                        help="no routing engine, captures, scrapes, commits and XDP program")
     parser.add_argument("--log", default=os.path.join(ROOT, "build", "soak", "console.log"))
     args = parser.parse_args(argv)
     args.seed = args.seed or random.SystemRandom().randrange(1, 1 << 31)

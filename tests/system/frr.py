@@ -96,8 +96,8 @@ class FrrHost(netlab.Host):
     """A host with daemons, which run as FRRouting's own user. Their sockets, files and outputs are in the
     folder `work`."""
 
-    def __init__(self, name, frr):
-        super().__init__(name)
+    def __init__(self, name, frr, queues=1):
+        super().__init__(name, queues)
         self.frr = frr
         self.running = {}
         os.makedirs(RUN, exist_ok=True)
@@ -176,8 +176,8 @@ def link(one, other, device, index, four, six):
 class Engine(FrrHost):
     """The routing engine. `router` is the address of Hayate, `own` that of the engine, on its link eth0."""
 
-    def __init__(self, frr, router, own, groups=False):
-        super().__init__("engine", frr)
+    def __init__(self, frr, router, own, groups=False, name="engine", queues=1):
+        super().__init__(name, frr, queues)
         self.configure(own + "/24", router)
         self.groups = groups
         self.router = router
