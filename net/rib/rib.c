@@ -112,13 +112,14 @@ void gateways_resolve(struct rib *r)
 	tell_sets(r);
 }
 
-/* Refreshes the gateways that are on this link, or on any if all is true. */
-static void refresh_links(struct rib *r, unsigned interface, bool all)
+/* Refreshes the gateways on this link; RIB_NO_INTERFACE: on any link. */
+static void refresh_links(struct rib *r, unsigned interface)
 {
 	bool any = false;
 	for (uint32_t n = 0; n < r->numbers; n++) {
 		struct rib_gateway *g = &r->gateway[n];
-		if (!g->users || g->link == RIB_NO_INTERFACE || (!all && g->link != interface))
+		if (!g->users || g->link == RIB_NO_INTERFACE ||
+		    (interface != RIB_NO_INTERFACE && g->link != interface))
 			continue;
 		gateway_refresh(r, g);
 		any |= g->changed;
@@ -129,9 +130,9 @@ static void refresh_links(struct rib *r, unsigned interface, bool all)
 	gateways_resolve(r);
 }
 
-void rib_link(struct rib *r, unsigned interface) { refresh_links(r, interface, false); }
+void rib_link(struct rib *r, unsigned interface) { refresh_links(r, interface); }
 
-void rib_links(struct rib *r) { refresh_links(r, RIB_NO_INTERFACE, true); }
+void rib_links(struct rib *r) { refresh_links(r, RIB_NO_INTERFACE); }
 
 void rib_resolved(struct rib *r, uint32_t nh)
 {
