@@ -99,18 +99,21 @@ browser() {
 }
 
 packages() {
-	for purpose in "$@"; do
-		case $purpose in
-		build) echo $build $(mirrors) ;;
-		run) echo $build $(mirrors) $run ;;
-		run-bgp) echo $build $(mirrors) $run $bgp ;;
-		models) echo $build $(mirrors) $run $models ;;
-		release) echo $build $(mirrors) $run $models $release ;;
-		test) echo $build $(mirrors) $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
-		bench | all) echo $build $(mirrors) $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
-		*) usage ;;
-		esac
-	done | tr ' ' '\n' | sort -u
+	{
+		mirrors
+		for purpose in "$@"; do
+			case $purpose in
+			build) echo $build ;;
+			run) echo $build $run ;;
+			run-bgp) echo $build $run $bgp ;;
+			models) echo $build $run $models ;;
+			release) echo $build $run $models $release ;;
+			test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
+			bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
+			*) usage ;;
+			esac
+		done
+	} | tr ' ' '\n' | sort -u
 }
 
 [ $# -ge 2 ] || usage
