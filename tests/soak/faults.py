@@ -15,6 +15,7 @@ from conftest import (LEFT_HOST, LEFT_MAC, LEFT_ROUTER, RIGHT_HOST, RIGHT_MAC, R
 from family import LEFT6, RIGHT6
 from judge import Window
 from launcher.guest import READY
+from managers import AUTHORIZATION
 from test_fuzz import corpus, mutate, packet_socket
 
 BACK = re.compile(r"core \d+: polls again after \d+ us|" + READY.pattern)
@@ -240,7 +241,7 @@ class Faults:
                 client.settimeout(20)
                 client.connect((LEFT_ROUTER, 23 if n % 5 == 4 else 80))
                 if n % 5 in (0, 1):
-                    client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                    client.sendall(b"GET /metrics HTTP/1.0\r\n%s\r\n" % (AUTHORIZATION if self.managers else b""))
                 if n % 5 == 0:
                     while client.recv(65536):
                         pass

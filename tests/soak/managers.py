@@ -21,6 +21,7 @@ from launcher import password
 from launcher.errors import LauncherError
 
 TOKEN, TOKEN_LINE = password.token("robot", bytes(range(32)))
+AUTHORIZATION = b"Authorization: Bearer %s\r\n" % TOKEN.encode()
 ENGINE_ROUTES = 200
 ENGINE_HOP = "192.0.2.9"  # nobody: no traffic goes there
 REQUEST_S, SSH_S = 30, 60
@@ -60,9 +61,9 @@ def request(host, method, path, body="", tls=True):
         client = context.wrap_socket(plain) if tls else plain
         with client:
             body = body.encode() if isinstance(body, str) else body
-            client.sendall(b"%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"
+            client.sendall(b"%s %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n"
                            b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" %
-                           (method.encode(), path.encode(), LEFT_ROUTER.encode(), TOKEN.encode(), len(body)) + body)
+                           (method.encode(), path.encode(), LEFT_ROUTER.encode(), AUTHORIZATION, len(body)) + body)
             data = b""
             while True:
                 piece = client.recv(65536)
