@@ -86,7 +86,7 @@ static void removed_before_probe(void **s)
 	power();
 	rig.m->removed = true;
 	assert_int_equal(timed_probe(), E_DEVICE);
-	assert_non_null(strstr(port.nic.error, "no more"));
+	assert_non_null(strstr(port.nic.error, "no longer answers"));
 	timed_stop();
 }
 
@@ -97,7 +97,7 @@ static void removed_before_start(void **s)
 	assert_int_equal(timed_probe(), E_OK);
 	rig.m->removed = true;
 	assert_int_equal(timed_start(), E_DEVICE);
-	assert_non_null(strstr(port.nic.error, "no more"));
+	assert_non_null(strstr(port.nic.error, "no longer answers"));
 	timed_stop();
 }
 
@@ -116,7 +116,7 @@ static void removed_during_start(void **s)
 		assert_int_equal(timed_probe(), E_OK);
 		port.remove_at = rig.now + took * i / 40 + 1;
 		assert_int_equal(timed_start(), E_DEVICE);
-		assert_non_null(strstr(port.nic.error, "no more"));
+		assert_non_null(strstr(port.nic.error, "no longer answers"));
 		timed_stop();
 		teardown(NULL);
 	}
