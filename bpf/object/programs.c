@@ -110,7 +110,7 @@ static bool add_program(struct loader *l, struct set *s, struct function *f)
 	struct bpf_program *p = &o->programs[o->program_count];
 	*p = (struct bpf_program){.priority = PRIORITY_DEFAULT, .chain_on = 1u << XDP_PASS};
 	if (!object_name(p->name, "program", f->name, l->why) ||
-	    !object_name(p->section, "section", l->elf.sections[f->section].name, l->why))
+	    !object_section_name(p->section, l->elf.sections[f->section].name, l->why))
 		return false;
 	for (unsigned i = 0; i < o->program_count; i++)
 		if (strcmp(o->programs[i].name, p->name) == 0)

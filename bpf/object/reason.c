@@ -20,13 +20,25 @@ bool object_refuse(struct bpf_reason *why, const char *format, ...)
 	return false;
 }
 
-bool object_name(char to[BPF_NAME], const char *what, const char *name, struct bpf_reason *why)
+static bool fits_a_section(char c)
+{
+	return printable(c) && c != ' ';
+}
+
+/* What compilers put into symbols. A path of the API, a line of the console and JSON need no escape for it. */
+static bool fits_a_symbol(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+	       c == '-' || c == '$';
+}
+
+static bool take_name(char to[BPF_NAME], bool (*fits)(char), const char *what, const char *name, struct bpf_reason *why)
 {
 	unsigned n = 0;
 	for (; n < BPF_NAME && name[n]; n++) {
-		if (!printable(name[n]) || name[n] == ' ')
-			return object_refuse(why, "%s %.60s: the name has a byte that is not printable", what,
-			                     name);
+		if (!fits(name[n]))
+			return object_refuse(why, "%s %.60s: the name may not have a byte 0x%02x", what, name,
+			                     (unsigned char)name[n]);
 		to[n] = name[n];
 	}
 	if (n == 0)
@@ -36,6 +48,16 @@ bool object_name(char to[BPF_NAME], const char *what, const char *name, struct b
 		                     BPF_NAME - 1);
 	to[n] = 0;
 	return true;
+}
+
+bool object_name(char to[BPF_NAME], const char *what, const char *name, struct bpf_reason *why)
+{
+	return take_name(to, fits_a_symbol, what, name, why);
+}
+
+bool object_section_name(char to[BPF_NAME], const char *name, struct bpf_reason *why)
+{
+	return take_name(to, fits_a_section, "section", name, why);
 }
 
 bool object_begins(const char *text, const char *with)

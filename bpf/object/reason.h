@@ -8,9 +8,10 @@
  * does not fit. */
 bool object_refuse(struct bpf_reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Copies a name of a program, map or section: 1 to BPF_NAME - 1 printable characters, no space. False,
- * with a reason that begins with `what`: it is not one. */
+/* Copies a name of 1 to BPF_NAME - 1 characters: of a program or map letters, digits and _.-$, of a section anything
+ * printable but a space. False, with a reason that begins with `what`: it is not one. */
 bool object_name(char to[BPF_NAME], const char *what, const char *name, struct bpf_reason *why);
+bool object_section_name(char to[BPF_NAME], const char *name, struct bpf_reason *why);
 
 bool object_begins(const char *text, const char *with);
 

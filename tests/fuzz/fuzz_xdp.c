@@ -173,12 +173,12 @@ static void make_maps(void)
 	}
 }
 
-/* Names are printable (object_name), as are licenses. */
-static void take_name(char *to, size_t size)
+/* Of `size` bytes with the NUL, from these characters. */
+static void take_name(char *to, size_t size, const char *from)
 {
-	const size_t n = 1 + take8(&in) % (size - 1);
+	const size_t n = 1 + take8(&in) % (size - 1), kinds = strlen(from);
 	for (size_t i = 0; i < n; i++)
-		to[i] = (char)(' ' + take8(&in) % 95);
+		to[i] = from[take8(&in) % kinds];
 	to[n] = 0;
 }
 
@@ -186,16 +186,22 @@ static void start(void)
 {
 	for (unsigned m = 0; m < ARRAY_LEN(memories); m++)
 		memcpy(memories[m].at, memories[m].before, memories[m].bytes);
-	snprintf(object.name, sizeof object.name, "object");
+	snprintf(object.name, sizeof object.name, "object_with_31_characters______");
+	/* numbers with the most digits */
+	object.file_bytes = object.verify_us = object.compile_us = object.longest_us = UINT32_MAX;
+	object.version = take8(&in) % 2 ? UINT32_MAX : UINT32_MAX - 1;
 	object.program_count = 2;
 	for (unsigned p = 0; p < 2; p++)
-		object.programs[p] = (struct programs_program){.name = {(char)('p' + p)}, .code = (uint8_t *)(uintptr_t)code[p]};
+		object.programs[p] = (struct programs_program){.name = {(char)('p' + p)}, .code = (uint8_t *)(uintptr_t)code[p],
+			.insns = UINT32_MAX, .steps = UINT32_MAX, .stack = UINT32_MAX, .code_bytes = UINT32_MAX,
+			.priority = UINT32_MAX, .chain_on = UINT32_MAX};
 	snprintf(object.maps[ARRAY].def.name, BPF_NAME, "array");
-	if (take8(&in) & 1) {
-		take_name(object.license, sizeof object.license);
-		take_name(object.programs[0].name, sizeof object.programs[0].name);
-		take_name(object.programs[0].section, sizeof object.programs[0].section);
-		take_name(object.maps[ARRAY].def.name, BPF_NAME);
+	if (object.version % 2) {
+		/* a license and a section may be of anything printable, names of what a symbol has (object_name) */
+		take_name(object.license, sizeof object.license, "<\"\\aB 0/");
+		take_name(object.programs[0].name, sizeof object.programs[0].name, "aZ09_.-$");
+		take_name(object.programs[0].section, sizeof object.programs[0].section, "<\"\\aB/");
+		take_name(object.maps[ARRAY].def.name, BPF_NAME, "aZ09_.-$");
 	}
 }
 

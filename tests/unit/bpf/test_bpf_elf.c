@@ -176,7 +176,22 @@ static void functions(void **s)
 	refused("two programs are called main");
 	begin();
 	make_code(&m, "xdp", "ma\x1b[n", pass, 2);
-	refused("program ma?[n: the name has a byte that is not printable");
+	refused("program ma?[n: the name may not have a byte 0x1b");
+	for (const char *c = "\"\\</?&%# "; *c; c++) {
+		const char name[] = {'a', *c, 0}, section[] = {'x', 'd', 'p', '/', *c, 0};
+		begin();
+		make_code(&m, "xdp", name, pass, 2);
+		refused("the name may not have a byte 0x");
+		begin();
+		make_code(&m, section, "main", pass, 2);
+		if (*c == ' ')
+			refused("section xdp/ : the name may not have a byte 0x20");
+		else
+			loads();
+	}
+	begin();
+	make_code(&m, "xdp", "_Z1.a-9$", pass, 2);
+	loads();
 	begin();
 	make_code(&m, "xdp", "", pass, 2);
 	refused("program: the name is empty");
