@@ -144,8 +144,9 @@ class Host:
 
     def run(self, argv, timeout_s=30.0, check=False, input=None):
         """Runs a program inside this host; returns a CompletedProcess with text output."""
-        child = self.popen(argv, stdin=subprocess.PIPE if input else subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = process.start_command(argv, self.netns, stdin=subprocess.PIPE if input else subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.children.append(child)
         try:
             out, err = child.communicate(input, timeout=timeout_s)
         except subprocess.TimeoutExpired:
