@@ -107,6 +107,20 @@ def test_plan_makes_and_removes():
         line.replace("eth0", "eth1") for line in MADE]
 
 
+def test_output_of_ip(monkeypatch):
+    """Ubuntu's iproute2 adds text outside of any JSON, here as 24.04 prints it. Anything else is a reason to try
+    again later, not the agent's end."""
+    said = ['[{"ifname":"v","linkinfo":{"info_kind":"vxlan","info_data":{"id":100,"remote":"127.0.0.2"%s,'
+            '"local":"127.0.0.1","port":4789}}}]' % fan for fan in ("", "fan-map ", "fan-map 10.0.0.0/8:192.0.2.0/24 ")]
+    for text in said:
+        monkeypatch.setattr(links, "ip", lambda words, netns=None, text=text: text)
+        data = links.rows(["link", "show"])[0]["linkinfo"]["info_data"]
+        assert data == {"id": 100, "remote": "127.0.0.2", "local": "127.0.0.1", "port": 4789}
+    monkeypatch.setattr(links, "ip", lambda words, netns=None: "[{,]")
+    with pytest.raises(links.StepFailed, match="`ip -json link show`: no JSON"):
+        links.rows(["link", "show"])
+
+
 def test_guide_has_the_same_commands():
     """By hand: docs/routing-engine.md."""
     with open(os.path.join(options.ROOT, "docs", "routing-engine.md"), encoding="utf-8") as file:

@@ -227,13 +227,17 @@ class Engine:
 
     def start(self):
         """The agent; it ends with this process, and its namespace and daemons with it."""
-        self.host.popen([PYTHON, LAUNCHER, "engine", self.router, "--local", self.address, "--netns", "none",
-                         "--run", os.path.join(self.work, "run"), "--frr-config", self.config, "--poll", "0.2"],
-                        stdout=open(self.log, "wb"), stderr=-2)
+        self.agent = self.host.popen(
+            [PYTHON, LAUNCHER, "engine", self.router, "--local", self.address, "--netns", "none", "--run",
+             os.path.join(self.work, "run"), "--frr-config", self.config, "--poll", "0.2"],
+            stdout=open(self.log, "wb"), stderr=-2)
 
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def has_ended(self):
+        return self.agent.poll() is not None
 
     def stop(self):
         self.host.end_children()
@@ -368,15 +372,19 @@ def _demo(options, steps, stack):
 
     steps.step("pulling out the cable of r1 and BIRD")
     _cut(cables, work)
-    _run_until_steady(traffic, "by r2", RECOVER_S + more_s)
+    _run_until_steady(traffic, "by r2", RECOVER_S + more_s, cables.engines)
     after, _ = cables.left.traceroute(FAR, most=6)
     steps.done("on by %s" % " ".join(after))
     _report(traffic, (count, converged), before, after, routers)
 
 
-def _run_until_steady(traffic, what, within_s=RECOVER_S):
+def _run_until_steady(traffic, what, within_s=RECOVER_S, engines=()):
     begun = time.monotonic()
     if not traffic.run(within_s, lambda: traffic.flows(begun)):
+        for engine in engines:
+            if engine.has_ended():
+                raise Failure("no steady traffic %s: the agent of a routing engine ended, and said:\n%s"
+                              % (what, engine.said()))
         raise Failure("no steady traffic %s within %d s; lost so far: %s packets"
                       % (what, within_s, " and ".join(str(way.lost()) for way in traffic.ways)))
 

@@ -1,6 +1,7 @@
 """The namespace of the routing engine: its kernel settings, its devices, and the steps of a plan."""
 import json
 import os
+import re
 import subprocess
 
 from .. import process
@@ -30,12 +31,22 @@ class StepFailed(Exception):
 
 def ip(words, netns=None):
     """Runs ip(8) in the namespace of that fd; returns its output."""
-    child = process.popen(["ip", *words], netns=netns, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
+    child = process.start_command(["ip", *words], netns, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
     out, err = child.communicate()
     if child.returncode != 0:
         raise StepFailed("`ip %s`: %s" % (" ".join(words), err.strip() or out.strip()))
     return out
+
+
+def rows(words, netns=None):
+    """What `ip -json` says. Ubuntu's iproute2 (6.1.0-1ubuntu6) adds `fan-map`, outside of any JSON, to a VXLAN
+    device."""
+    said = ip(["-json", *words], netns)
+    try:
+        return json.loads(re.sub(r'(?<=")fan-map [0-9./: -]*(?=,)', "", said) or "[]")
+    except ValueError as error:
+        raise StepFailed("`ip -json %s`: no JSON: %s" % (" ".join(words), error)) from None
 
 
 class Links:
@@ -63,9 +74,7 @@ class Links:
 
     def present(self):
         """{name: Link} of the namespace."""
-        links, addresses = (json.loads(ip(["-json", "-details", kind, "show"], self.netns) or "[]")
-                            for kind in ("link", "address"))
-        return links_of(links, addresses)
+        return links_of(*(rows(["-details", kind, "show"], self.netns) for kind in ("link", "address")))
 
     def follow(self, page):
         """Makes the devices those of the page. PlanError, StepFailed. Returns the number of steps."""
@@ -82,10 +91,9 @@ class Links:
 
 def underlay_mtu(router, local):
     """(MTU, device) of the way to the router."""
-    rows = json.loads(ip(["-json", "route", "get", router, "from", local]) or "[]")
-    device = rows[0]["dev"]
-    mtu = next((metrics["mtu"] for metrics in rows[0].get("metrics", []) if "mtu" in metrics), None)
-    return mtu or json.loads(ip(["-json", "link", "show", "dev", device]))[0]["mtu"], device
+    way = rows(["route", "get", router, "from", local])[0]
+    mtu = next((metrics["mtu"] for metrics in way.get("metrics", []) if "mtu" in metrics), None)
+    return mtu or rows(["link", "show", "dev", way["dev"]])[0]["mtu"], way["dev"]
 
 
 def name_exists(name):
