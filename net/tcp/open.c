@@ -23,6 +23,7 @@
 #include "net/tcp/inside.h"
 #include "net/tcp/move.h"
 
+#define TCP_MSS_LEAST 48 /* whatever a peer's option says */
 #define COOKIE_STEP_LOG2_US 26 /* the time in a cookie counts steps of 2^26 us: 67 s */
 #define COOKIE_STEPS 2        /* a cookie is valid in its own step and in this many more */
 #define COOKIE_TS_BITS 6
@@ -30,7 +31,8 @@
 #define FASTOPEN_COOKIE_BYTES 8
 #define PATH_RAISE_MS 600000  /* RFC 1191 6.3: 10 minutes */
 
-static const uint16_t cookie_mss[8] = {536, 1220, 1300, 1400, 1440, 1460, 4312, 8960};
+/* The peer's is rounded down (RFC 9293, MUST-16), so the first is the least that a connection sends. */
+static const uint16_t cookie_mss[8] = {TCP_MSS_LEAST, 536, 1220, 1300, 1400, 1440, 1460, 8960};
 
 /* --- sequence numbers and MACs --- */
 
@@ -91,7 +93,7 @@ void tcp_mss_set(struct tcp *t, struct tcp_conn *c)
 	/* The buffer size also limits the MSS. The minimum is 48 even if the peer asks for less;
 	 * options would leave no room for payload. */
 	uint32_t by_buffer = t->pool->stride - TCP_PAYLOAD_OFFSET;
-	c->mss = (uint16_t)u32_max(u32_min(u32_min(c->peer_mss, by_path), by_buffer), 48);
+	c->mss = (uint16_t)u32_max(u32_min(u32_min(c->peer_mss, by_path), by_buffer), TCP_MSS_LEAST);
 	if (c->cc.mss && c->cc.mss != c->mss)
 		cc_set_mss(&c->cc, c->mss);
 }
