@@ -178,9 +178,12 @@ static int learn_general(struct nic *nic)
 	if (mlx5_get(caps, MLX5_CAP_PORT_TYPE) != MLX5_PORT_TYPE_ETHERNET ||
 	    !mlx5_get(caps, MLX5_CAP_ETH_NET_OFFLOADS) || !mlx5_get(caps, MLX5_CAP_NIC_FLOW_TABLE))
 		return mlx5_fail(nic, E_NOTSUP, "the port is not set to Ethernet");
+	const uint32_t log_cqs = mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ);
 	uint32_t log_pairs = u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQ),
 	                             mlx5_get(caps, MLX5_CAP_LOG_MAX_SQ));
-	log_pairs = u32_min(log_pairs, mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ) - 1); /* two CQs each */
+	if (log_cqs == 0)
+		return mlx5_fail(nic, E_NOTSUP, "it has one completion queue, and a queue pair needs two");
+	log_pairs = u32_min(log_pairs, log_cqs - 1);
 	c->pairs = log_pairs < 6 ? 1u << log_pairs : NIC_PAIRS_MAX;
 	c->wqe_bytes = mlx5_get(caps, MLX5_CAP_MAX_WQE_SIZE_SQ);
 	c->rqt_size = 1u << u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), MLX5_RQT_LOG_MAX);

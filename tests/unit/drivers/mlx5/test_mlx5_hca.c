@@ -237,6 +237,11 @@ static void not_for_us(void **s)
 	assert_string_equal(fw.nic.error, "the port is not set to Ethernet");
 	fw_assert_clean();
 	fw_power(64);
+	fw.caps[0][0x1b] = 0; /* log_max_cq: one */
+	assert_int_equal(fw_probe(), E_NOTSUP);
+	assert_string_equal(fw.nic.error, "it has one completion queue, and a queue pair needs two");
+	fw_assert_clean();
+	fw_power(64);
 	fw.caps[7][0x40] = 0;
 	assert_int_equal(fw_probe(), E_NOTSUP);
 	fw_assert_clean();
