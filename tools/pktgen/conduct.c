@@ -164,9 +164,11 @@ static bool has_acted(const struct run_result *r)
 	return __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) == c.number;
 }
 
+/* The data core's word is not trusted: anything unknown counts as no state. */
 static enum run_state state_of(const struct run_result *r)
 {
-	return (enum run_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+	const uint64_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+	return state <= RUN_REFUSED ? (enum run_state)state : RUN_NONE;
 }
 
 /* --- resolving --- */
