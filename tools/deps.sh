@@ -109,8 +109,7 @@ packages() {
 			models) echo $build $run $models ;;
 			release) echo $build $run $models $release ;;
 			test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
-			bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
-			*) usage ;;
+			*) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
 			esac
 		done
 	} | tr ' ' '\n' | sort -u
@@ -120,6 +119,9 @@ packages() {
 action=$1
 shift
 case $action in check | install | list) ;; *) usage ;; esac
+for purpose; do
+	case $purpose in build | run | run-bgp | models | release | test | bench | all) ;; *) usage ;; esac
+done
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "tools/deps.sh: not a Debian or Ubuntu machine; needed here, under your system's names:" >&2

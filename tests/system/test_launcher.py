@@ -372,6 +372,14 @@ def test_engine_whose_container_fails(monkeypatch):
     assert deleted
 
 
+@pytest.mark.parametrize("words", [("list",), ("list", "wrong"), ("wrong", "run"), ("check", "run", "wrong")])
+def test_wrong_use_of_deps(words):
+    """tools/deps.sh: exit code 2, nothing on standard output."""
+    done = subprocess.run([os.path.join(os.path.dirname(LAUNCHER), "deps.sh"), *words], check=False, text=True,
+                          capture_output=True)
+    assert done.returncode == 2 and not done.stdout and "Purposes: " in done.stderr
+
+
 @pytest.mark.parametrize("shown,purpose", [(demo, "run"), (demo_switch, "run"), (demo_web, "run"),
                                            (demo_bgp, "run-bgp")])
 def test_what_a_demonstration_needs_is_installed(shown, purpose):
