@@ -179,6 +179,16 @@ def vtysh(frr, command):
     return frr.host.run(["vtysh", "--vty_socket", os.path.join(frr.work, "run"), "-c", command]).stdout
 
 
+def whereabouts(router, frr, bird, right):
+    """What each of the three believes, for the message of a failure."""
+    seen = {"router": [router.command(line) for line in ("show ip route", "show arp", "show ipv6 neighbors")],
+            "FRRouting": [vtysh(frr, line) for line in ("show ip ospf neighbor", "show ip route", "show ipv6 route")],
+            "BIRD": [right.run(["birdc", "-s", os.path.join(bird.work, "ctl"), *line.split()]).stdout
+                     for line in ("show protocols", "show ospf neighbors", "show route")],
+            "Linux": [right.ip(*line.split()) for line in ("route", "-6 route", "neighbour")]}
+    return "packets by the route:\n" + "\n".join("%s: %s" % (who, "\n".join(said)) for who, said in seen.items())
+
+
 def kill_zebra(router, frr, work):
     """It is started again with the other daemons. The router keeps the routes meanwhile, and they are stated
     again before it gives them up."""
@@ -204,6 +214,9 @@ def test_session_through_the_router(make_hosts, lab, work, kind):
     right.ip("-6", "address", "add", FAR6 + "/128", "dev", "lo")
     right.ip("route", "delete", "default")  # it learns the way back
     router, frr, bird = lab(kind, left, right)
+
+    def lost():
+        return whereabouts(router, frr, bird, right)
     show = "show %s route %s" % ("ipv6" if ":" in prefix else "ip", prefix)
 
     def has_route():
@@ -211,18 +224,18 @@ def test_session_through_the_router(make_hosts, lab, work, kind):
     eventually(lambda: " run; vtysh " in frr.said(), 60, "the agent is ready")
     bird.start()
     eventually(has_route, 60, "the route")
-    eventually(lambda: reaches(left, far), 20, "packets by the route")
+    eventually(lambda: reaches(left, far), 20, lost)
     # The cable is pulled out: the agent takes the carrier away, FRR the route.
     router.set_link(1, False)
     eventually(lambda: "eth1: link down" in frr.said() and not has_route(), 20, "the route is withdrawn")
     eventually(lambda: "eth1 is up, line protocol is down" in vtysh(frr, "show interface eth1"), 20, "no carrier")
     router.set_link(1, True)
     eventually(has_route, 60, "the route is back")
-    eventually(lambda: reaches(left, far), 20, "packets by the route")
+    eventually(lambda: reaches(left, far), 20, lost)
     if kind == "bgp":
         kill_zebra(router, frr, work)
         assert has_route()
-        eventually(lambda: reaches(left, far), 20, "packets by the route")
+        eventually(lambda: reaches(left, far), 20, lost)
     bird.stop()
     eventually(lambda: not has_route(), 20, "the route ends with the session")
     bird.start()
