@@ -43,11 +43,16 @@ struct ixgbe_board {
 	const char *not_driven; /* the reason, and no chip; NULL: it is driven */
 };
 
+#define IXGBE_MODULE_BYTES 6
+
 /* What lies in a cage. */
 struct ixgbe_module {
 	bool present;      /* it answers */
 	uint16_t sequence; /* IXGBE_SFP_...: the init sequence that it needs; 0: its type is unknown */
 	bool ten, one;     /* 10 Gb/s, 1 Gb/s; if nothing is known, 10 */
+	uint8_t known;     /* of `id`, the bytes of its serial ID by which it is identified */
+	uint8_t refusals;  /* in a row, of the next byte */
+	uint8_t id[IXGBE_MODULE_BYTES];
 };
 
 /* The attempts to bring up a link (link.c). */
@@ -128,8 +133,9 @@ int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned 
 
 /* --- module.c --- */
 
-/* Asks the module for its type. Holder of the PHY's semaphore only. */
-struct ixgbe_module ixgbe_module_identify(struct nic *nic);
+/* Asks the module for the next byte that tells its type; true: there is none left, or it does not answer. *m begins
+ * with `ten` alone. Holder of the PHY's semaphore only. */
+bool ixgbe_module_ask(struct nic *nic, struct ixgbe_module *m);
 /* Plays the init sequence for it. E_NOTSUP: the EEPROM has none. */
 int ixgbe_module_init(struct nic *nic, const struct ixgbe_module *m);
 

@@ -7,12 +7,13 @@
  * of it is repeated every RETRY_US while the link is down. A port that is started again while its link is up keeps
  * that link. Nothing waits: ixgbe_link takes one step and says when it wants to be called again.
  *
- *   DOWN --until: [module, laser, rate]--> SETTLING --until: sequence, AUTOC inverted--> SWITCHING
+ *   DOWN --until--> [ASKING the module, a byte at a time: laser, rate] --> SETTLING
+ *   SETTLING --until: sequence, AUTOC inverted--> SWITCHING
  *   SWITCHING --ANLP1, or until: AUTOC--> TRAINING --LINKS.UP--> UP
  *   TRAINING --until--> as from DOWN
  *   UP --not LINKS.UP--> TRAINING
  *
- * From SETTLING to the end of SWITCHING we hold the semaphores of the PHY and of the MAC's registers, which the
+ * From ASKING to the end of SWITCHING we hold the semaphores of the PHY and of the MAC's registers, which the
  * firmware respects: it also monitors modules and AUTOC. Source for pipeline, laser and rate selection:
  * Intel's own drivers (Linux, ixgbe_82599.c), which also ignore that ANLP1 does not change.
  *
@@ -25,15 +26,16 @@
 #define SETTLE_US 40000   /* a module changes its speed */
 #define PIPELINE_US 60000
 #define LOOK_US 5000      /* between looks at what ends soon */
+#define ASK_US 1          /* in the next turn of the control core */
 #define REFUSED_US 1000000 /* 10.5.4: no holder keeps a semaphore longer */
 #define TURNS 3           /* attempts until the speeds of a module begin again; the last is the slow one */
 
-enum step { DOWN, SETTLING, SWITCHING, TRAINING, UP };
+enum step { DOWN, ASKING, SETTLING, SWITCHING, TRAINING, UP };
 
 /* An attempt is under way: we hold the semaphores, and the link's state means nothing. */
 static bool busy(const struct ixgbe_link *l)
 {
-	return l->step == SETTLING || l->step == SWITCHING;
+	return l->step == ASKING || l->step == SETTLING || l->step == SWITCHING;
 }
 
 static uint32_t semaphores(struct nic *nic)
@@ -89,24 +91,36 @@ static uint32_t select_rate(struct nic *nic, bool slow)
 	return SETTLE_US;
 }
 
+static void settle(struct nic *nic, uint32_t us)
+{
+	struct ixgbe_link *l = &ixgbe_device(nic)->link;
+	l->attempts = l->attempts % TURNS + 1;
+	enter(nic, SETTLING, us);
+}
+
 static void attempt(struct nic *nic, const char **why)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
-	struct ixgbe_link *l = &d->link;
-	uint32_t settle = 0;
 	if (!take_semaphores(nic, why))
 		return;
-	l->autoc = d->autoc;
-	if (d->media == IXGBE_SFP) {
-		l->module = ixgbe_module_identify(nic);
-		const bool both = l->module.ten && l->module.one;
-		const bool slow = !l->module.ten || (both && l->attempts == TURNS - 1);
-		l->autoc &= ~IXGBE_AUTOC_LMS_MASK;
-		l->autoc |= slow ? IXGBE_AUTOC_LMS_1G_AN : IXGBE_AUTOC_LMS_10G_SERIAL;
-		settle = both ? select_rate(nic, slow) : 0;
-	}
-	l->attempts = l->attempts % TURNS + 1;
-	enter(nic, SETTLING, settle);
+	d->link.autoc = d->autoc;
+	d->link.module = (struct ixgbe_module){.ten = true};
+	if (d->media == IXGBE_SFP)
+		enter(nic, ASKING, 0);
+	else
+		settle(nic, 0);
+}
+
+static void ask(struct nic *nic)
+{
+	struct ixgbe_link *l = &ixgbe_device(nic)->link;
+	if (!ixgbe_module_ask(nic, &l->module))
+		return;
+	const bool both = l->module.ten && l->module.one;
+	const bool slow = !l->module.ten || (both && l->attempts == TURNS - 1);
+	l->autoc &= ~IXGBE_AUTOC_LMS_MASK;
+	l->autoc |= slow ? IXGBE_AUTOC_LMS_1G_AN : IXGBE_AUTOC_LMS_10G_SERIAL;
+	settle(nic, both ? select_rate(nic, slow) : 0);
 }
 
 /* 4.6.3.2: flow control is off (init.c), so the other end shall not expect it. */
@@ -157,6 +171,9 @@ static const char *turn(struct nic *nic, bool up)
 	struct ixgbe_link *l = &ixgbe_device(nic)->link;
 	const char *why = NULL;
 	switch ((enum step)l->step) {
+	case ASKING:
+		ask(nic);
+		break;
 	case SETTLING:
 		if (nic_past(l->until))
 			switch_pipeline(nic, &why);
@@ -199,7 +216,7 @@ void ixgbe_link_stop(struct nic *nic)
 
 static uint32_t again(const struct ixgbe_link *l)
 {
-	return l->step == UP ? 0 : l->refused || busy(l) ? LOOK_US : RETRY_US;
+	return l->step == UP ? 0 : l->step == ASKING ? ASK_US : l->refused || busy(l) ? LOOK_US : RETRY_US;
 }
 
 /* Crosstalk in an empty cage may set LINKS.UP. Source: DPDK, ixgbe_check_mac_link_generic. */

@@ -2,8 +2,9 @@
  * The module in an SFP+ cage: what it is (SFF-8472), read over the two I2C wires of I2CCTL, and the init
  * sequence for its kind, which the EEPROM has and which is written to CORECTL (4.6.4).
  *
- * Any module is used, whoever made it. One that keeps the clock low for too long is not asked again in the same
- * attempt, because the control core has other ports and connections to serve.
+ * Any module is used, whoever made it. The control core has other ports and connections to serve: so it asks for a
+ * byte at a time (some 280 register accesses; a model's may take 0.1 ms each), and a module that keeps the clock low
+ * for too long is not asked again in the same attempt.
  */
 #include "drivers/ixgbe/device.h"
 
@@ -65,8 +66,8 @@ static void i2c_stop(struct nic *nic)
 	drive(nic, DATA | CLOCK);
 }
 
-/* One transfer: 0, 1 if the module did not acknowledge, or STUCK. */
-static int try_byte(struct nic *nic, uint8_t at, uint8_t *byte)
+/* Reads a byte of the module's serial ID: 0, 1 if the module did not acknowledge, or STUCK. */
+static int read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
 {
 	i2c_start(nic);
 	int answer = send_byte(nic, MODULE_ADDRESS);
@@ -88,15 +89,6 @@ static int try_byte(struct nic *nic, uint8_t at, uint8_t *byte)
 	return answer;
 }
 
-/* Reads a byte of the module's serial ID. False: no answer. */
-static bool read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
-{
-	int answer = 1;
-	for (unsigned i = 0; i < I2C_TRIES && answer == 1; i++)
-		answer = try_byte(nic, at, byte);
-	return answer == 0;
-}
-
 /* --- what the module is (SFF-8472, table 5-3) --- */
 
 #define ID_KIND 0
@@ -114,44 +106,59 @@ static bool read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
 #define ID_RATE_10G 103
 #define ID_SINGLE_MODE 14 /* kilometres on single-mode fibre */
 
+/* In the order in which they are read. */
+enum { KIND, TEN, ONE, CABLE, RATE, SINGLE_MODE };
+static const uint8_t wanted[IXGBE_MODULE_BYTES] = {ID_KIND, ID_10G, ID_1G, ID_CABLE, ID_RATE, ID_SINGLE_MODE};
+
+/* By the bytes up to CABLE. False: the others are needed. */
+static bool identify_by_codes(struct ixgbe_module *m)
+{
+	const uint8_t ten = m->id[TEN], one = m->id[ONE], cable = m->id[CABLE];
+	if (cable & ID_CABLE_PASSIVE) {
+		m->sequence = IXGBE_SFP_COPPER;
+	} else if (cable & ID_CABLE_ACTIVE) {
+		m->sequence = IXGBE_SFP_OPTICAL;
+	} else if (ten & ID_10G_OPTICAL || one & ID_1G_ANY) {
+		m->sequence = IXGBE_SFP_OPTICAL;
+		m->ten = ten & ID_10G_OPTICAL;
+		m->one = one & ID_1G_ANY;
+	}
+	return m->sequence;
+}
+
 /*
  * Modules for both directions on one fibre. 1000BASE-BX10 shares its code with 100BASE-BX10; 10GBASE-BX has none
  * (SFF-8472, table 5-3, footnote), but the rate and single-mode fibre. Source: Linux,
  * ixgbe_identify_sfp_module_generic.
  */
-static void identify_by_rate(struct nic *nic, uint8_t ten, uint8_t one, struct ixgbe_module *m)
+static void identify_by_rate(struct ixgbe_module *m)
 {
-	uint8_t rate, km;
-	if (!read_byte(nic, ID_RATE, &rate) || !read_byte(nic, ID_SINGLE_MODE, &km))
-		return;
-	m->one = one & ID_1G_BX && rate == ID_RATE_1G;
+	m->one = m->id[ONE] & ID_1G_BX && m->id[RATE] == ID_RATE_1G;
 	m->ten = !m->one;
-	if (m->one || (ten == 0 && rate == ID_RATE_10G && km))
+	if (m->one || (m->id[TEN] == 0 && m->id[RATE] == ID_RATE_10G && m->id[SINGLE_MODE]))
 		m->sequence = IXGBE_SFP_OPTICAL;
 }
 
-struct ixgbe_module ixgbe_module_identify(struct nic *nic)
+bool ixgbe_module_ask(struct nic *nic, struct ixgbe_module *m)
 {
-	struct ixgbe_module m = {.ten = true};
-	uint8_t kind, ten, one, cable;
-	if (!read_byte(nic, ID_KIND, &kind))
-		return m;
-	m.present = true;
-	if (kind != ID_KIND_SFP || !read_byte(nic, ID_10G, &ten) || !read_byte(nic, ID_1G, &one) ||
-	    !read_byte(nic, ID_CABLE, &cable))
-		return m;
-	if (cable & ID_CABLE_PASSIVE) {
-		m.sequence = IXGBE_SFP_COPPER;
-	} else if (cable & ID_CABLE_ACTIVE) {
-		m.sequence = IXGBE_SFP_OPTICAL;
-	} else if (ten & ID_10G_OPTICAL || one & ID_1G_ANY) {
-		m.sequence = IXGBE_SFP_OPTICAL;
-		m.ten = ten & ID_10G_OPTICAL;
-		m.one = one & ID_1G_ANY;
-	} else {
-		identify_by_rate(nic, ten, one, &m);
+	const int answer = read_byte(nic, wanted[m->known], &m->id[m->known]);
+	if (answer == 1 && ++m->refusals < I2C_TRIES)
+		return false;
+	if (answer != 0)
+		return true;
+	m->refusals = 0;
+	m->present = true;
+	switch (m->known++) {
+	case KIND:
+		return m->id[KIND] != ID_KIND_SFP;
+	case CABLE:
+		return identify_by_codes(m);
+	case SINGLE_MODE:
+		identify_by_rate(m);
+		return true;
+	default:
+		return false;
 	}
-	return m;
 }
 
 /* --- init sequences --- */

@@ -387,6 +387,29 @@ static void slow_modules(void **s)
 	}
 }
 
+/* The control core has other work: a look at the link asks a module for one byte at most (37 clocks of 15 us), also
+ * if it has to ask for all of them, or nobody answers. */
+static void a_look_is_short(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < 2; i++) {
+		if (i)
+			rig_stop(NULL);
+		power_of(0x10fb, 64);
+		intel_82599_set_module(rig.m, (struct sfp_codes){.one = 0x40, .rate = 13, .km = 10});
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+		if (i)
+			rig_fault("module-out");
+		for (unsigned look = 0; look < 500; look++, rig_run(1000000)) {
+			const uint64_t before = rig.now;
+			link_now();
+			assert_true(rig.now - before < 1000000);
+		}
+	}
+}
+
 static void link_changes_are_told(void **s)
 {
 	(void)s;
@@ -758,6 +781,7 @@ int main(void)
 		cmocka_unit_test_teardown(link_comes_up, teardown),
 		cmocka_unit_test_teardown(modules, teardown),
 		cmocka_unit_test_teardown(slow_modules, teardown),
+		cmocka_unit_test_teardown(a_look_is_short, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
 		cmocka_unit_test_teardown(an_empty_cage_has_no_link, teardown),
 		cmocka_unit_test(pause_is_not_advertised),
