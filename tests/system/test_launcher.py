@@ -1,6 +1,7 @@
 """The launcher as an interface: options, errors and exit codes, without a guest."""
 import argparse
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -370,6 +371,39 @@ def test_engine_whose_container_fails(monkeypatch):
         finally:
             engine.close()
     assert deleted
+
+
+COMMAND = """\
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from launcher import process
+print(process.start_command(["sleep", "600"]).pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_command_ends_with_its_starter():
+    """A host's commands end with the launcher, even by SIGKILL."""
+    starter = subprocess.Popen([PYTHON, "-c", COMMAND, os.path.dirname(LAUNCHER)], stdout=subprocess.PIPE, text=True)
+    try:
+        pid = int(starter.stdout.readline())
+
+        def state():
+            try:
+                with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+                    return file.read()
+            except (FileNotFoundError, ProcessLookupError):
+                return "gone"
+        eventually(lambda: "(sleep)" in state(), 20, "setpriv has become the command")
+        starter.kill()
+        starter.wait()
+        eventually(lambda: state() == "gone" or ") Z " in state(), 20, "the command ends")
+    finally:
+        starter.kill()
+        starter.wait()
+        starter.stdout.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("words", [("list",), ("list", "wrong"), ("wrong", "run"), ("check", "run", "wrong")])

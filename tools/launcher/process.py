@@ -68,8 +68,9 @@ def start_command(argv, netns=None, **kwargs):
     """As popen, for a command that is awaited and ends by itself. setpriv sets PR_SET_PDEATHSIG, so Python need not
     fork: with scapy and pytest in it a fork takes five times as long. If we are killed before setpriv has run, the
     command goes on to its end."""
-    if not shutil.which(argv[0]):
-        raise _no_such_program(argv[0])
+    for program in ("setpriv", argv[0]):
+        if not shutil.which(program):
+            raise _no_such_program(program)
     with inside_netns(netns):
         return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *argv], **kwargs)
 
