@@ -199,6 +199,8 @@ class Faults:
     def _churn(self, rate, seconds):
         # it ends when the configuration changes, and compares the tables at its start and end
         with self.commits, self.managers.rest() if self.managers else contextlib.nullcontext():
+            if self.managers:
+                self.managers.settle(self.router)
             said = self.router.command("test churn %s %s" % (rate, seconds), 120)
         assert "is as before" in said, said
 

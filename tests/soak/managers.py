@@ -169,6 +169,13 @@ class Managers:
             return False
         eventually(is_connected, 60, "the routing engine is connected", every_s=1)
 
+    def settle(self, router):
+        """Returns once the router has all routes of the engine; while all rest. One that has just been given back is
+        on its way through three daemons, and after a restart of the control program all are stated again."""
+        self.reconnect(router)
+        eventually(lambda: " stale 0," in router.command("show routing engine") and
+                   " engine" in router.command("show ip route 20.200.0.0/24"), 60, "the engine's routes")
+
     def start(self):
         for manager in self.all:
             self.threads.append(threading.Thread(target=self._work, args=[manager]))
