@@ -25,11 +25,15 @@ static bool fits_a_section(char c)
 	return printable(c) && c != ' ';
 }
 
-/* What compilers put into symbols. A path of the API, a line of the console and JSON need no escape for it. */
-static bool fits_a_symbol(char c)
+bool object_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-	       c == '-' || c == '$';
+	       c == '$';
+}
+
+static bool fits_a_symbol(char c)
+{
+	return object_name_char(c) || c == '-';
 }
 
 static bool take_name(char to[BPF_NAME], bool (*fits)(char), const char *what, const char *name, struct bpf_reason *why)

@@ -13,6 +13,7 @@
 
 #include "bpf/layout.h"
 #include "bpf/maps/map.h"
+#include "bpf/object/reason.h"
 #include "lib/bytes.h"
 #include "lib/mem.h"
 
@@ -50,17 +51,11 @@ static bool add_type(struct build *b, uint32_t id, struct place place);
 
 /* --- nodes and names --- */
 
-static bool is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-	       c == '$';
-}
-
 static bool add_name(struct layout_builder *to, const char *name, uint16_t *offset)
 {
 	unsigned n = 0;
 	for (; name[n]; n++)
-		if (n == NAME_MAX || !is_name_char(name[n]))
+		if (n == NAME_MAX || !object_name_char(name[n]))
 			return false;
 	*offset = 0;
 	if (n == 0)
