@@ -99,7 +99,8 @@ browser() {
 }
 
 packages() {
-	{
+	local all
+	all=$(
 		mirrors
 		for purpose in "$@"; do
 			case $purpose in
@@ -109,29 +110,27 @@ packages() {
 			models) echo $build $run $models ;;
 			release) echo $build $run $models $release ;;
 			test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) ;;
-			*) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
+			bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(dhcp_client) $(browser) $bench ;;
+			*) usage ;;
 			esac
 		done
-	} | tr ' ' '\n' | sort -u
+	) || exit
+	printf '%s\n' $all | sort -u
 }
 
 [ $# -ge 2 ] || usage
 action=$1
 shift
 case $action in check | install | list) ;; *) usage ;; esac
-for purpose; do
-	case $purpose in build | run | run-bgp | models | release | test | bench | all) ;; *) usage ;; esac
-done
+wanted=$(packages "$@")
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "tools/deps.sh: not a Debian or Ubuntu machine; needed here, under your system's names:" >&2
-	packages "$@" | tr '\n' ' ' >&2
-	echo >&2
+	echo $wanted >&2
 	[ "$action" = list ] && exit 0
 	exit 1
 fi
 
-wanted=$(packages "$@")
 if [ "$action" = list ]; then
 	echo $wanted
 	exit 0
