@@ -31,7 +31,16 @@ static void test_packet_round_trip(void **state)
 	bfd_packet_write(octets, &p);
 	assert_memory_equal(octets, want, sizeof want);
 	assert_int_equal(bfd_packet_read(octets, sizeof octets, &out), CNT_NONE);
-	assert_memory_equal(&out, &p, sizeof p);
+	/* by member: what lies between them is not said, and clang 19 leaves it as it was */
+	assert_int_equal(out.state, p.state);
+	assert_int_equal(out.diag, p.diag);
+	assert_int_equal(out.flags, p.flags);
+	assert_int_equal(out.detect_mult, p.detect_mult);
+	assert_int_equal(out.my_discr, p.my_discr);
+	assert_int_equal(out.your_discr, p.your_discr);
+	assert_int_equal(out.desired_tx_us, p.desired_tx_us);
+	assert_int_equal(out.required_rx_us, p.required_rx_us);
+	assert_int_equal(out.required_echo_us, p.required_echo_us);
 }
 
 static enum counter read_with(unsigned at, uint8_t value)
