@@ -180,7 +180,7 @@ def vtysh(frr, command):
 
 
 def whereabouts(router, frr, bird, right):
-    """What each of the three believes, for the message of a failure."""
+    """What the router, FRRouting, BIRD and the right host's Linux believe, for the message of a failure."""
     seen = {"router": [router.command(line) for line in ("show ip route", "show arp", "show ipv6 neighbors")],
             "FRRouting": [vtysh(frr, line) for line in ("show ip ospf neighbor", "show ip route", "show ipv6 route")],
             "BIRD": [right.run(["birdc", "-s", os.path.join(bird.work, "ctl"), *line.split()]).stdout

@@ -3,7 +3,8 @@ the other link has a session with the machine, and a third party types at the co
 
 A flood lasts until the router has received a number of its packets and counted what they cause, not for a time.
 The tests assert only what cannot fail during a flood: a session's segments have reserved ring entries
-(runtime/ring.c), and the console is the machine's own. docs/RELIABILITY.md has the bounds of each flood; tests/packet/test_punt.py, test_neighbour.py and test_nd.py test them to the packet.
+(runtime/ring.c), and the console is the machine's own. docs/RELIABILITY.md has the bounds of each flood;
+tests/packet/test_punt.py, test_neighbour.py and test_nd.py test them to the packet.
 """
 import contextlib
 import socket
