@@ -230,6 +230,8 @@ def test_session_through_the_router(make_hosts, lab, work, kind):
     eventually(lambda: "eth1: link down" in frr.said() and not has_route(), 20, "the route is withdrawn")
     eventually(lambda: "eth1 is up, line protocol is down" in vtysh(frr, "show interface eth1"), 20, "no carrier")
     router.set_link(1, True)
+    if kind == "ospf":  # zebra knows the route again before ospfd knows its neighbour, BIRD has no way back by then
+        eventually(lambda: "Full" in vtysh(frr, "show ip ospf neighbor"), 60, lost)
     eventually(has_route, 60, "the route is back")
     eventually(lambda: reaches(left, far), 20, lost)
     if kind == "bgp":

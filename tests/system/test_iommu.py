@@ -49,7 +49,7 @@ def test_write_to_the_kernel_is_refused(make_lab):
     assert "the kernel's word is untouched" in write_to_kernel(lab)
     lab.router.mark = here
     report = lab.router.expect(r"iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for this device "
-                               r"\(reason 5; 1 so far\)", 10, "the report")
+                               r"\(reason 5; \d+ so far\)", 10, "the report")
     device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
     assert report.group(1) == device
     assert 0x100000 <= int(report.group(2), 16) < 0x1000000  # the image
@@ -132,26 +132,29 @@ def test_memory_accesses_only(make_lab):
 @pytest.mark.nics(["igb", "ixgbe"])  # their QEMU remaps accesses by AMD's IOMMU, older ones do not
 def test_amdvi(make_lab):
     """AMD's IOMMU: traffic, a write to the kernel and one to the other card's rings, which are both refused. QEMU
-    names neither address nor bus, nor that they were writes."""
+    names neither address nor bus, nor that they were writes. A card may raise its interrupt more than once."""
     lab = make_lab(None, "--iommu", "--iommu-model", "amdvi", *SLEEPS, cpus=2)
     lab.router.faults_expected = True
     assert "iommu: AMD-Vi: 2 of 2 cards reach packet memory only, and raise their own interrupts only\r\n" in (
         lab.router.text)
     forwards(lab)
     device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
-    for write, number in (write_to_kernel, 1), (lambda lab: write_to_rings(lab, 1), 2):
+    for write, mtu in (write_to_kernel, 1401), (lambda lab: write_to_rings(lab, 1), 1402):
+        before = refused(lab.router)[2]
         here = lab.router.mark
         assert "word is untouched" in write(lab)
         lab.router.mark = here
-        report = lab.router.expect(r"iommu: refused: 00:(\S+) \w+ [0-9a-f]+: not memory for this device "
-                                   r"\(reason 2; %d so far\)" % number, 10, "the report")
-        assert device.endswith(":" + report.group(1))
-        for line in "configure", "interface eth0", "mtu %d" % (1400 + number), "commit":  # all ports are restarted
+        so_far = 0
+        while so_far <= before:
+            report = lab.router.expect(r"iommu: refused: 00:(\S+) \w+ [0-9a-f]+: not memory for this device "
+                                       r"\(reason 2; (\d+) so far\)", 10, "the report")
+            assert device.endswith(":" + report.group(1))
+            so_far = int(report.group(2))
+        for line in "configure", "interface eth0", "mtu %d" % mtu, "commit":  # all ports are restarted
             lab.router.command(line)
         lab.router.wait_back()
         lab.router.wait_links()
         pings(lab.left, RIGHT_HOST, count=5)
-    assert refused(lab.router)[2] >= 2
 
 
 @pytest.mark.each_ring
