@@ -712,11 +712,13 @@ void ports_check_link(void)
 	warm_restart_open();
 	if (state == RUNNING && look_for_late())
 		return;
-	for (unsigned p = 0; p < nic_count; p++)
+	for (unsigned p = 0; p < nic_count; p++) {
+		core_alive(); /* a look reads device registers, on a busy host for tens of milliseconds */
 		if (published_header()->nic[p].pairs && !links[p].gone && !restart_has(p))
 			news[p] = look_at_link(p, read_stats);
 		else if (!published_header()->nic[p].pairs && !restart_has(p))
 			news[p] = end_link(p);
+	}
 	for (unsigned p = 0; p < nic_count && state == RUNNING; p++)
 		if (nics[p].ops->start_mends && !restart_has(p) && watch_port(p, links[p].up))
 			restart_port(p, "the device sends nothing although its link is up");

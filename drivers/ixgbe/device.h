@@ -51,6 +51,7 @@ struct ixgbe_module {
 	uint16_t sequence; /* IXGBE_SFP_...: the init sequence that it needs; 0: its type is unknown */
 	bool ten, one;     /* 10 Gb/s, 1 Gb/s; if nothing is known, 10 */
 	uint8_t known;     /* of `id`, the bytes of its serial ID by which it is identified */
+	uint8_t sent;      /* of the read of the next byte: bytes that it has acknowledged */
 	uint8_t refusals;  /* in a row, of the next byte */
 	uint8_t id[IXGBE_MODULE_BYTES];
 };
@@ -133,8 +134,8 @@ int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned 
 
 /* --- module.c --- */
 
-/* Asks the module for the next byte that tells its type; true: there is none left, or it does not answer. *m begins
- * with `ten` alone. Holder of the PHY's semaphore only. */
+/* Asks the module for the bytes that tell its type, and is called until it returns true: there is none left, or the
+ * module does not answer. *m begins with `ten` alone. Holder of the PHY's semaphore only, from the first call on. */
 bool ixgbe_module_ask(struct nic *nic, struct ixgbe_module *m);
 /* Plays the init sequence for it. E_NOTSUP: the EEPROM has none. */
 int ixgbe_module_init(struct nic *nic, const struct ixgbe_module *m);

@@ -7,7 +7,7 @@
  * of it is repeated every RETRY_US while the link is down. A port that is started again while its link is up keeps
  * that link. Nothing waits: ixgbe_link takes one step and says when it wants to be called again.
  *
- *   DOWN --until--> [ASKING the module, a byte at a time: laser, rate] --> SETTLING
+ *   DOWN --until--> [ASKING the module, a byte on the wires at a time: laser, rate] --> SETTLING
  *   SETTLING --until: sequence, AUTOC inverted--> SWITCHING
  *   SWITCHING --ANLP1, or until: AUTOC--> TRAINING --LINKS.UP--> UP
  *   TRAINING --until--> as from DOWN

@@ -2,9 +2,9 @@
  * The module in an SFP+ cage: what it is (SFF-8472), read over the two I2C wires of I2CCTL, and the init
  * sequence for its kind, which the EEPROM has and which is written to CORECTL (4.6.4).
  *
- * Any module is used, whoever made it. The control core has other ports and connections to serve: so it asks for a
- * byte at a time (some 280 register accesses; a model's may take 0.1 ms each), and a module that keeps the clock low
- * for too long is not asked again in the same attempt.
+ * Any module is used, whoever made it. The control core has other ports and connections to serve: so a call has one
+ * byte on the wires (some 70 register accesses; on a busy host a model's may take 1 ms each), and a module that keeps
+ * the clock low for too long is not asked again in the same attempt.
  */
 #include "drivers/ixgbe/device.h"
 
@@ -16,6 +16,7 @@
 #define HALF_PERIOD_US 5
 #define STRETCH_US 1000 /* a module may stretch the clock for this long */
 #define STUCK (-1)      /* it does so for longer */
+#define UNDER_WAY (-2)
 #define I2C_TRIES 3
 #define CLOCK IXGBE_I2CCTL_CLK_OUT
 #define DATA IXGBE_I2CCTL_DATA_OUT
@@ -66,17 +67,27 @@ static void i2c_stop(struct nic *nic)
 	drive(nic, DATA | CLOCK);
 }
 
-/* Reads a byte of the module's serial ID: 0, 1 if the module did not acknowledge, or STUCK. */
-static int read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
+/* What a read of a byte sends: the module's address, the byte's, and again the module's, to read. */
+#define TO_SEND 3
+
+/* As send_byte, of byte `i` of these. */
+static int send_next(struct nic *nic, unsigned i, uint8_t at)
 {
-	i2c_start(nic);
-	int answer = send_byte(nic, MODULE_ADDRESS);
-	if (answer == 0)
-		answer = send_byte(nic, at);
-	if (answer == 0) {
+	if (i != 1)
 		i2c_start(nic);
-		answer = send_byte(nic, MODULE_ADDRESS | 1);
+	return send_byte(nic, i == 0 ? MODULE_ADDRESS : i == 1 ? at : MODULE_ADDRESS | 1);
+}
+
+/* Takes a step in reading a byte of the module's serial ID: UNDER_WAY, or how it ended: 0, 1 if the module did not
+ * acknowledge, or STUCK. */
+static int read_byte(struct nic *nic, uint8_t *sent, uint8_t at, uint8_t *byte)
+{
+	int answer = *sent < TO_SEND ? send_next(nic, *sent, at) : 0;
+	if (answer == 0 && *sent < TO_SEND) {
+		++*sent;
+		return UNDER_WAY;
 	}
+	*sent = 0;
 	/* Nine clocks: a byte and our NACK. They also release a module that is in the middle of a byte. */
 	unsigned v = 0;
 	for (unsigned b = 0; b < 9 && answer != STUCK; b++) {
@@ -141,8 +152,8 @@ static void identify_by_rate(struct ixgbe_module *m)
 
 bool ixgbe_module_ask(struct nic *nic, struct ixgbe_module *m)
 {
-	const int answer = read_byte(nic, wanted[m->known], &m->id[m->known]);
-	if (answer == 1 && ++m->refusals < I2C_TRIES)
+	const int answer = read_byte(nic, &m->sent, wanted[m->known], &m->id[m->known]);
+	if (answer == UNDER_WAY || (answer == 1 && ++m->refusals < I2C_TRIES))
 		return false;
 	if (answer != 0)
 		return true;
