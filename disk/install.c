@@ -37,6 +37,10 @@
 #define ENTRY_FIRST 32
 #define MBR_SECTORS 458 /* of the protective partition; 5.2.3, table 5.4 */
 
+/* The start of an empty disk, which has zeros there. A file system without a partition table may begin late: ISO 9660
+ * at 32 KiB (ECMA-119, 6.2.1), btrfs at 64 KiB (its on-disk format, "Superblock"). */
+#define LOOK_BYTES (1u << 20)
+
 enum state {
 	CHECK_FILE, LOOK_FIRST, LOOK_LAST, ERASE_FIRST, FLUSH_ERASED, WRITE_PIECES, WRITE_BACKUP, FLUSH_PIECES, READ_PIECES,
 	READ_BACKUP, WRITE_TABLE, FLUSH_TABLE, WRITE_SECTOR, FLUSH_SECTOR, READ_FIRST,
@@ -204,6 +208,9 @@ bool install_request(struct install *i, struct disk_request *r)
 		*r = (struct disk_request){.op = DISK_NONE, .data = i->buffer};
 		break;
 	case LOOK_FIRST:
+		*r = (struct disk_request){.op = DISK_READ, .at = (uint64_t)i->at * INSTALL_PIECE, .bytes = INSTALL_PIECE,
+		                           .data = i->buffer};
+		break;
 	case READ_FIRST:
 		*r = (struct disk_request){.op = DISK_READ, .bytes = INSTALL_PIECE, .data = i->buffer};
 		break;
@@ -245,6 +252,12 @@ static bool is_zero(const uint8_t *p, size_t n)
 		n--;
 	}
 	return n == 0;
+}
+
+/* Pieces at the start of the disk that are to be empty. */
+static uint32_t look_pieces(const struct install *i)
+{
+	return (uint32_t)(u64_min(LOOK_BYTES, (i->sectors - TABLE_SECTORS) * SECTOR) / INSTALL_PIECE);
 }
 
 static void begin_pieces(struct install *i, enum state state)
@@ -306,7 +319,7 @@ void install_done(struct install *i, int error)
 	case LOOK_LAST:
 		if (!i->force && !is_zero(i->buffer, i->state == LOOK_FIRST ? INSTALL_PIECE : TABLE_SECTORS * SECTOR))
 			end(i, "the disk is not empty");
-		else
+		else if (i->state == LOOK_LAST || ++i->at == look_pieces(i))
 			i->state++;
 		break;
 	case FLUSH_ERASED:
