@@ -59,8 +59,8 @@ def request(m):
 
 
 def test_request(m):
-    text = openssl("req", "-verify", "-noout", "-text", data=request(m))
-    assert "Subject: CN = r1.example.net\n" in text and "ecdsa-with-SHA256" in text
+    text = openssl("req", "-verify", "-noout", "-text", "-nameopt", "RFC2253", data=request(m))
+    assert "Subject: CN=r1.example.net\n" in text and "ecdsa-with-SHA256" in text
     names = re.search(r"X509v3 Subject Alternative Name: \n *(.*)\n", text).group(1).split(", ")
     assert names[:2] == ["DNS:r1.example.net", "DNS:router.example"]
     assert sorted(names[2:]) == ["IP Address:192.0.2.1", "IP Address:198.51.100.1"]
