@@ -435,12 +435,12 @@ const char *boot_disk_write(const uint8_t *file, uint64_t bytes, boot_disk_done 
 		end(NULL);
 		return why;
 	}
+	/* A trial that has not been used must not meet half an image. The block is written even if boot.env has no
+	 * trial: a change that failed, which boot.env lacks, may be on the disk. */
 	boot.next = boot.env;
-	boot.next.trying = IMAGE_NONE; /* a trial that has not been used must not meet half an image */
+	boot.next.trying = IMAGE_NONE;
 	boot.next.tried = false;
 	boot.then_write = true;
-	if (boot.env.trying == IMAGE_NONE && !boot.env.tried)
-		begin_write();
 	return NULL;
 }
 

@@ -175,6 +175,7 @@ UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/rig/slots_rig.c
 UNIT_SRC_virtio_net := $(wildcard drivers/virtio/*.c drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_virtio_blk := drivers/virtio/transport.c drivers/virtio_blk/virtio_blk.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_values := control/storage/values.c net/archive/tar.c
+UNIT_SRC_boot_disk := $(filter-out disk/generations.c,$(wildcard disk/*.c)) lib/crc32.c lib/sha256.c
 UNIT_SRC_nvme := drivers/nvme/nvme.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
