@@ -215,7 +215,7 @@ static void header_read(struct generations *g)
 /* The other slot may be readable. */
 static void cannot_read(struct generations *g)
 {
-	g->unread = true;
+	g->unread = g->damaged = true;
 	if (g->state == READ_HEADER)
 		next_header(g);
 	else

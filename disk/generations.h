@@ -37,8 +37,9 @@ struct generations {
 	/* Of the newest whole generation, whose content is in memory after generations_open(); 0: there is none. */
 	uint64_t number;
 	uint64_t bytes; /* of its content */
-	/* Found when opened: a slot with a header of ours whose content or header is not whole. A write that was cut
-	 * leaves one; so does a disk that has lost something. */
+	/* Found when opened: a slot with a header of ours whose content or header is not whole, or a slot that the disk
+	 * could not read. It may have held the newest generation. A write that was cut leaves one that is not whole; so
+	 * does a disk that has lost something. */
 	bool damaged;
 	/* Of the last opening or writing, once it has ended: E_OK. E_DEVICE: the disk failed; while opening, at both
 	 * slots. E_INVAL: the disk has not kept what was written. E_NOMEM: the content read is longer than `room`. */

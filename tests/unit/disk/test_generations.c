@@ -206,7 +206,8 @@ static void disk_that_fails(void **s)
 	assert_true(g.number == 3 && is_content(&g, 3));
 }
 
-/* A slot that cannot be read, when the disk is opened: the other one counts. */
+/* A slot that cannot be read, when the disk is opened: the other one counts, and that is said. If neither can be read,
+ * that is no empty store, over which the next write would go. */
 static void slot_that_cannot_be_read(void **s)
 {
 	(void)s;
@@ -223,8 +224,18 @@ static void slot_that_cannot_be_read(void **s)
 			break;
 		assert_true(g.error == E_OK && (g.number == 1 || g.number == 2));
 		assert_true(is_content(&g, g.number == 1 ? 2 : 4));
+		assert_true(g.damaged);
 	}
 	disk.fails = -1;
+	assert_int_equal(generations_open(&g, BYTES, buffer, memory, sizeof memory), E_OK);
+	for (struct disk_request r; generations_request(&g, &r);)
+		generations_done(&g, E_DEVICE);
+	assert_true(g.error == E_DEVICE && g.number == 0);
+	/* one cannot be read, the other is damaged */
+	disk.now[GENERATION_HEADER - 1] ^= 1;
+	disk.fails = 1; /* the header of slot 1 */
+	open_disk(&g);
+	assert_true(g.error == E_DEVICE && g.number == 0);
 }
 
 /* Any byte of the newest slot that is changed is noticed, and the generation before counts. */
