@@ -95,7 +95,7 @@ static const char *wrong_layout(const struct gpt *g)
 	if (g->entries_at < 2 || g->entries_at >= g->sectors || sectors > g->sectors - g->entries_at)
 		return "the partition table's entries lie outside the disk";
 	/* Both tables are of one size; the other's entries follow the first header, or lie before the second (5.3.1). */
-	if (g->first > g->last || g->first < 2 + sectors || g->last >= g->sectors - 1 ||
+	if (g->first > g->last || g->first < 2 + sectors || g->last >= g->sectors - 1 - sectors ||
 	    (g->first < g->entries_at + sectors && g->entries_at <= g->last))
 		return "the partition table leaves no room for partitions";
 	return NULL;

@@ -154,6 +154,17 @@ static void backup(void **s)
 		g = look();
 		assert_true(g.found && g.backup && g.at == 100 * 512);
 	}
+	disk.fails = -1;
+	put(8, &ours, 300, 310);
+	le64_store(array(false) + 7 * 128 + 32, 150); /* nothing stays of a table whose checksum turns out to be wrong */
+	g = look();
+	assert_true(g.found && g.backup && g.more == 1);
+	assert_int_equal(g.at, 100 * 512);
+	assert_int_equal(g.bytes, 101 * 512);
+	put(7, &other, 100, 200);
+	put(8, &other, 300, 310);
+	memcpy(array(false) + 7 * 128, &ours, sizeof ours);
+	assert_string_equal(look().why, "no partition of that type");
 	memset(disk.bytes, 0, DISK_BYTES);
 	assert_string_equal(look().why, "no partition table");
 }
@@ -172,7 +183,7 @@ static void damage(void **s)
 		const uint8_t bit = (uint8_t)(1u << random_below(8));
 		*at ^= bit;
 		const struct gpt g = look();
-		assert_true(g.found && g.at == 100 * 512 && g.bytes == 101 * 512);
+		assert_true(g.found && g.more == 0 && g.at == 100 * 512 && g.bytes == 101 * 512);
 		assert_int_equal(g.backup, !which);
 		*at ^= bit;
 	}
@@ -187,7 +198,8 @@ static void impossible(void **s)
 	} row[] = {
 		{12, 4, 91}, {12, 4, 513}, {24, 8, 2}, {40, 8, 1000000}, {48, 8, 1u << 20}, {48, 8, 5}, {72, 8, 1}, {72, 8, 0},
 		{72, 8, 1u << 30}, {72, 8, UINT64_MAX}, {72, 8, 2040}, {80, 4, 0}, {80, 4, UINT32_MAX}, {80, 4, 1025}, {84, 4, 0},
-		{84, 4, 64}, {84, 4, 129}, {84, 4, 8192}, {40, 8, 2}};
+		{84, 4, 64}, {84, 4, 129}, {84, 4, 8192}, {40, 8, 2},
+		{40, 8, 33}, {48, 8, 2047}, {48, 8, 2015} /* the last is of the backup's entries */};
 	(void)s;
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		make_disk(512, 128, 128);
