@@ -23,7 +23,7 @@ static void read_blocks(void **s)
 	assert_string_equal(e.id, "0123456789abcdef");
 	assert_true(e.active == 1 && e.trying == 0 && e.tried);
 	/* grub-editenv set 'note=a\b' writes the backslash twice; `x=` is an empty value */
-	fill(HEAD "note=a\\\\b\\\nactive=A\n" "x=\nsaved_entry=2>1\nactive=A\n" ID);
+	fill(HEAD "note=a\\\\b\\\nactive=B\n" "x=\nsaved_entry=2>1\nactive=A\n" ID);
 	assert_true(boot_env_read(block, &e));
 	assert_true(e.active == 0 && e.trying == IMAGE_NONE && !e.tried);
 	fill(HEAD ID "active=C\ntrying=AB\ntried=\n");
