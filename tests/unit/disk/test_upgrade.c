@@ -146,6 +146,8 @@ static void wrong_files(void **s)
 		make_file(4, lengths[i]);
 		assert_non_null(upgrade_begin(&u, file, sizeof file, PARTITION, buffer));
 	}
+	make_file(4, IMAGE_BYTES - 512); /* no whole pieces: the last one would end behind the file */
+	assert_non_null(upgrade_begin(&u, file, sizeof file - 512, PARTITION, buffer));
 }
 
 static int make(void **s)
