@@ -77,6 +77,8 @@ static bool serve(struct install *i)
 	struct disk_request r;
 	int error;
 	while (install_request(i, &r)) {
+		/* the first sector comes alone, when all else is there (install.h): until then the disk does not boot */
+		assert_true(r.op != DISK_WRITE || r.at != 0 || r.bytes == 512 || (r.data[510] == 0 && r.data[511] == 0));
 		if (!cut_disk_serve(&disk, &r, &error))
 			return false;
 		install_done(i, error);
