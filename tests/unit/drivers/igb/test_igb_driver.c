@@ -11,6 +11,7 @@
 enum {
 	CTRL = 0x0,
 	STATUS = 0x8,
+	CTRL_EXT = 0x18,
 	MDIC = 0x20,
 	RCTL = 0x100,
 	TCTL = 0x400,
@@ -22,9 +23,16 @@ enum {
 	EIMC = 0x1528,
 	RXPBS = 0x2404,
 	TXPBS = 0x3404,
+	MTA = 0x5200,
+	RAL = 0x5400,
+	RAH = 0x5404,
+	VFTA = 0x5600,
+	CRCERRS = 0x4000,
+	MPC = 0x4010,
 	MRQC = 0x5818,
 	SW_FW_SYNC = 0x5b5c,
 	SWSM = 0x5b50,
+	UTA = 0xa000,
 	RDBAL = 0xc000,
 	RXDCTL = 0xc028,
 	RQDPC = 0xc030,
@@ -73,6 +81,80 @@ static void probe_learns(void **s)
 	assert_int_equal(rig.dma_writes, 0);
 }
 
+/* Registers that the table names lie beyond a BAR that is too short. */
+static void short_bar(void **s)
+{
+	(void)s;
+	power();
+	port.pci.bar[0].bytes = 0x10000;
+	assert_int_equal(port_probe(), E_NOTSUP);
+	assert_non_null(strstr(port.nic.error, "BAR 0"));
+	assert_int_equal(port.traced, 0);
+}
+
+/* EEC: neither an EEPROM (bit 8) nor a flash (bit 19). */
+static uint32_t no_eeprom(uint32_t value)
+{
+	return value & ~(1u << 8 | 1u << 19);
+}
+
+/* The I210 and later chips have their address from fuses then; the 82576 has none. */
+static void without_eeprom(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t device;
+		int probe;
+	} row[] = {{0x125c, E_OK}, {0x1533, E_OK}, {0x1539, E_OK}, {0x10c9, E_DEVICE}, {0x1521, E_DEVICE}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power_of(row[i].device, 10);
+		port.lie = no_eeprom;
+		const int e = port_probe();
+		port.lie = NULL;
+		assert_int_equal(e, row[i].probe);
+		assert_true(e == E_OK || strstr(port.nic.error, "EEC.PRES"));
+		teardown_forgiving(NULL);
+	}
+}
+
+/* RAH.AV is clear, and there is no EEPROM whose words would change, too. */
+static uint32_t invalid(uint32_t value)
+{
+	return no_eeprom(value) & ~(1u << 31);
+}
+
+/* 82576 8.10, RAL and RAH: an address that is invalid, of a group, or zero. */
+static void addresses_that_are_none(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < 4; i++) {
+		power();
+		port.lie = i == 0 ? invalid : NULL;
+		rig.m->mac[0] |= i == 1;
+		if (i == 2)
+			memset(rig.m->mac, 0, 6);
+		if (i == 3)
+			memcpy(rig.m->mac, (const uint8_t[6]){0, 0, 0, 0, 0, 1}, 6);
+		const int e = port_probe();
+		port.lie = NULL;
+		assert_int_equal(e, i == 3 ? E_OK : E_DEVICE);
+		assert_true(e == E_OK || strstr(port.nic.error, "no station address"));
+		teardown_forgiving(NULL);
+	}
+}
+
+/* The EEPROM's semaphore is given back if its words cannot be read. */
+static void failed_eeprom_is_let_go(void **s)
+{
+	(void)s;
+	power();
+	rig_fault("eeprom-stuck");
+	assert_int_equal(port_probe(), E_TIMEOUT);
+	assert_int_equal(rig_read(SW_FW_SYNC), 0);
+	assert_int_equal(rig_read(SWSM), 0);
+	rig_write(SWSM, 0);
+}
+
 static void start_is_in_order(void **s)
 {
 	(void)s;
@@ -90,6 +172,8 @@ static void start_is_in_order(void **s)
 		{WRITES, SW_FW_SYNC, "the PHY's semaphore"},
 		{WRITES, MDIC, "the PHY"},
 		{WRITES, SW_FW_SYNC, "its release"},
+		{READS, MPC, "counters cleared by reading"},
+		{READS, CRCERRS, "all of them"},
 		{WRITES, RXPBS, "receive"},
 		{WRITES, RDBAL, "receive ring"},
 		{WRITES, RXDCTL, "its start"},
@@ -134,7 +218,147 @@ static void buffers_of_another_driver(void **s)
 	assert_int_equal(rig_read(TXPBS), 0x04000014);
 }
 
+/* 82576 4.5.9: the tables of filters may hold anything. All but the station's address (RAL, RAH 0) are written. */
+static void filters_are_cleared(void **s)
+{
+	(void)s;
+	static const struct {
+		uint32_t offset;
+		unsigned stride, first, count;
+	} row[] = {{RAL, 8, 1, 16}, {RAH, 8, 1, 16}, {MTA, 4, 0, 128}, {VFTA, 4, 0, 128}, {UTA, 4, 0, 128}};
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	start(1);
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		for (unsigned k = 0; k < row[i].count; k++) {
+			const int at = find_access(0, WRITES, row[i].offset + row[i].stride * k, 4);
+			assert_int_equal(at >= 0, k >= row[i].first);
+			assert_true(at < 0 || port.trace[at].value == 0);
+		}
+	port_attach();
+}
+
+/* 82576 8.2.3: firmware is told of a driver from start to stop. */
+static void firmware_is_told_of_the_driver(void **s)
+{
+	(void)s;
+	up(1, INTEL_FEATURES, STANDARD);
+	assert_int_equal(rig_read(CTRL_EXT) >> 28 & 1, 1);
+	port.traced = 0;
+	port_stop();
+	const int at = find_access(0, WRITES, CTRL_EXT, 4);
+	assert_true(at >= 0);
+	assert_int_equal(port.trace[at].value >> 28 & 1, 0);
+}
+
 /* --- link --- */
+
+/* 82576 8.2.1: speed, duplex and PAUSE that were forced before do not stay: FRCSPD, FRCDPX, RFCE. */
+static uint32_t forced(uint32_t value)
+{
+	return value | 1u << 11 | 1u << 12 | 1u << 27;
+}
+
+static void the_mac_is_not_forced(void **s)
+{
+	(void)s;
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	port.lie = forced;
+	start(1);
+	port.lie = NULL;
+	port_attach();
+	int at = -1;
+	do {
+		at = find_access((unsigned)at + 1, WRITES, CTRL, 4);
+		assert_true(at >= 0);
+	} while (!(port.trace[at].value & 1u << 6)); /* SLU */
+	assert_int_equal(port.trace[at].value & forced(0), 0);
+}
+
+/* 82576 8.8: ICR.FER. STATUS reads the same bit as 2.5 Gb/s. */
+static uint32_t fatal_error(uint32_t value)
+{
+	return value | 1u << 22;
+}
+
+static uint32_t all_ones(uint32_t value)
+{
+	return value | UINT32_MAX;
+}
+
+static void memory_error_asks_for_a_restart(void **s)
+{
+	(void)s;
+	up(1, INTEL_FEATURES, STANDARD);
+	assert_false(link_now().restart);
+	port.lie = fatal_error;
+	const struct nic_link bad = link_now();
+	port.lie = all_ones;
+	const struct nic_link gone = link_now();
+	port.lie = NULL;
+	assert_true(bad.up && bad.restart && !bad.gone);
+	assert_non_null(strstr(bad.why, "ICR.FER"));
+	assert_true(gone.gone && !gone.up && !gone.restart);
+	assert_false(link_now().restart);
+}
+
+/* 82576 8.7: SW_FW_SYNC has a bit for the PHY of each port; STATUS.LAN_ID says which port this is. */
+static uint32_t lan_id;
+static uint32_t of_port(uint32_t value)
+{
+	return (value & ~0xcu) | lan_id << 2;
+}
+
+static void each_port_has_its_semaphore(void **s)
+{
+	(void)s;
+	static const uint32_t bit[] = {0x02, 0x04, 0x20, 0x40};
+	for (lan_id = 0; lan_id < 4; lan_id++) {
+		power();
+		assert_int_equal(port_probe(), E_OK);
+		port.traced = 0;
+		port.lie = of_port;
+		start(1);
+		port.lie = NULL;
+		const int at = find_access(0, WRITES, SW_FW_SYNC, 4);
+		assert_true(at >= 0);
+		assert_int_equal(port.trace[at].value & ~0xcu, bit[lan_id] & ~0xcu);
+		assert_int_equal(port.trace[at].value & bit[lan_id], bit[lan_id]);
+		port_attach();
+		teardown_forgiving(NULL);
+	}
+}
+
+/* 82576 8.2.4: MDIC.E. */
+static uint32_t phy_error(uint32_t value)
+{
+	return value | 1u << 30;
+}
+
+static void phy_error_is_named(void **s)
+{
+	(void)s;
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	port.lie = phy_error;
+	const int e = port_start(1, INTEL_FEATURES, STANDARD, 1600);
+	port.lie = NULL;
+	assert_int_equal(e, E_DEVICE);
+	assert_non_null(strstr(port.nic.error, "MDIC.E"));
+	const int taken = find_access(0, WRITES, SW_FW_SYNC, 4);
+	assert_true(taken >= 0);
+	assert_int_equal(port.trace[taken].value & 2, 2);
+	const int given = find_access((unsigned)taken + 1, WRITES, SW_FW_SYNC, 4); /* not by the reset */
+	assert_true(given >= 0);
+	assert_int_equal(port.trace[given].value & 2, 0);
+	start(1);
+	port_attach();
+	assert_true(link_within(1000).up);
+}
 
 static void speeds(void **s)
 {
@@ -209,6 +433,22 @@ static void link_changes_are_told(void **s)
 	}
 }
 
+/* What is queued while the link is down is not sent, so stop does not wait for it (a full ring: 100 ms). */
+static void stop_without_link_does_not_wait(void **s)
+{
+	(void)s;
+	up(1, INTEL_FEATURES, STANDARD);
+	rig_carrier(false);
+	rig_run(1000000);
+	assert_false(link_now().up);
+	take(0, frame, make_udp(1, 100));
+	assert_int_equal(tx(0), 1);
+	const uint64_t before = rig.now;
+	port_stop();
+	assert_in_range(rig.now - before, 0, 50000000);
+	assert_int_equal(rig_sent_count(), 0);
+}
+
 /* Four vectors of five are too few for four pairs: the driver looks at the link instead. */
 static void link_without_vectors(void **s)
 {
@@ -259,6 +499,78 @@ static void four_pairs(void **s)
 		rig_run(100000);
 		assert_sent(len);
 	}
+}
+
+/* A tagged frame for us of `len` bytes. */
+static void make_tagged(unsigned len)
+{
+	ether(0x8100);
+	for (unsigned i = 14; i < len; i++)
+		frame[i] = (uint8_t)i;
+	frame[14] = 0xa1;
+	frame[15] = 0x23;
+	frame[16] = 0x88; /* IEEE 802: local experiments */
+	frame[17] = 0xb5;
+}
+
+/* NIC_VLAN: the card strips and inserts tags; without it they stay in the frame. RLPML (82576 8.10) counts tag and
+ * FCS: with its tag, a frame may be as long as a buffer and four bytes. */
+static void tags(void **s)
+{
+	(void)s;
+	const unsigned longest = STANDARD - BUF_DATA_OFFSET + 4;
+	for (unsigned asked = 0; asked < 2; asked++) {
+		up(1, INTEL_FEATURES | (asked ? NIC_VLAN : 0), STANDARD);
+		const struct pkt *p = &port.pair[0].hands[0];
+		make_tagged(100);
+		rig_force(frame, 100, 0);
+		assert_int_equal(rx_all(0), 1);
+		assert_int_equal(p->len, asked ? 96 : 100);
+		assert_int_equal(p->flags & PKT_VLAN, asked ? PKT_VLAN : 0);
+		assert_memory_equal(p->data, frame, 12);
+		assert_memory_equal(p->data + 12, frame + (asked ? 16 : 12), p->len - 12u);
+		if (asked)
+			assert_int_equal(pkt_meta(&port.pair[0].pool, p->buf)->vlan_tci, 0xa123);
+		let_go(0);
+		make_tagged(longest);
+		rig_force(frame, longest, 0);
+		rig_force(frame, longest + 1, 0);
+		assert_int_equal(rx_all(0), asked);
+		assert_true(!asked || p->len == longest - 4);
+		let_go(0);
+		struct nic_stats stats = {0};
+		igb_ops.stats(&port.nic, &stats);
+		assert_int_equal(stats.rx_length, 1);
+		teardown(NULL);
+	}
+	up(1, INTEL_FEATURES | NIC_VLAN, STANDARD);
+	make_tagged(100);
+	struct pkt *p = take(0, frame + 4, 96);
+	memcpy(p->data, frame, 12);
+	p->flags = PKT_VLAN;
+	pkt_meta(&port.pair[0].pool, p->buf)->vlan_tci = 0xa123;
+	assert_int_equal(tx(0), 1);
+	rig_run(100000);
+	assert_sent(100);
+}
+
+/* 82576 8.10, SRRCTL.Drop_En: a queue whose core is slow loses frames, and the others receive theirs. */
+static void a_slow_core_does_not_stop_the_others(void **s)
+{
+	(void)s;
+	struct nic_stats stats = {0};
+	up(2, INTEL_FEATURES, STANDARD);
+	for (uint32_t i = 0; i < 6000; i++)
+		rig_force(frame, make_udp(3, 20), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		rig_force(frame, make_udp(i, 20), 0);
+	const unsigned came[2] = {rx_all(0), rx_all(1)};
+	assert_in_range(came[0] < came[1] ? came[0] : came[1], 20, 80);
+	igb_ops.stats(&port.nic, &stats);
+	assert_int_equal(stats.rx_missed, 0);
+	assert_int_equal(stats.rx_no_desc, 6100 - came[0] - came[1]);
+	for (unsigned q = 0; q < 2; q++)
+		let_go(q);
 }
 
 static void checksums(void **s)
@@ -314,8 +626,8 @@ static void losses_are_counted_once(void **s)
 	(void)s;
 	struct nic_stats stats = {0};
 	up(2, INTEL_FEATURES, STANDARD); /* with two pairs, a full ring drops */
-	for (uint32_t i = 0; i < 4000; i++)
-		rig_force(frame, make_udp(3, 20), 0);
+	for (uint32_t i = 0; i < 8000; i++)
+		rig_force(frame, make_udp(i % 500, 20), 0);
 	igb_ops.stats(&port.nic, &stats);
 	const uint64_t lost = stats.rx_no_desc + stats.rx_missed;
 	assert_true(lost > 1000);
@@ -343,6 +655,20 @@ static void damaged_frames_are_counted(void **s)
 	assert_int_equal(rx_all(0), 0);
 }
 
+/* The receive path was on before the transmit queue did not start. */
+static void failed_start_receives_nothing(void **s)
+{
+	(void)s;
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	rig_fault("txdctl-stuck");
+	assert_int_equal(port_start(1, INTEL_FEATURES, STANDARD, 1600), E_TIMEOUT);
+	assert_int_equal(rig_read(RCTL) >> 1 & 1, 0);
+	assert_int_equal(rig_read(RXDCTL) >> 25 & 1, 0);
+	rig_fault_clear("txdctl-stuck");
+	assert_recovers();
+}
+
 static void start_up_faults(void **s)
 {
 	(void)s;
@@ -364,19 +690,33 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matches_its_devices),
 		cmocka_unit_test_teardown(probe_learns, teardown),
+		cmocka_unit_test_teardown(short_bar, teardown),
+		cmocka_unit_test(without_eeprom),
+		cmocka_unit_test(addresses_that_are_none),
+		cmocka_unit_test_teardown(failed_eeprom_is_let_go, teardown),
 		cmocka_unit_test_teardown(start_is_in_order, teardown),
 		cmocka_unit_test_teardown(buffers_of_another_driver, teardown),
+		cmocka_unit_test_teardown(filters_are_cleared, teardown),
+		cmocka_unit_test_teardown(firmware_is_told_of_the_driver, teardown),
+		cmocka_unit_test_teardown(the_mac_is_not_forced, teardown_forgiving),
+		cmocka_unit_test_teardown(memory_error_asks_for_a_restart, teardown),
+		cmocka_unit_test(each_port_has_its_semaphore),
+		cmocka_unit_test_teardown(phy_error_is_named, teardown_forgiving),
 		cmocka_unit_test_teardown(speeds, teardown),
 		cmocka_unit_test(the_phy_is_put_right),
 		cmocka_unit_test_teardown(restart_keeps_the_link, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test_teardown(stop_without_link_does_not_wait, teardown),
 		cmocka_unit_test_teardown(link_without_vectors, teardown),
 		cmocka_unit_test_teardown(no_sleep, teardown),
 		cmocka_unit_test_teardown(four_pairs, teardown),
+		cmocka_unit_test_teardown(tags, teardown),
+		cmocka_unit_test_teardown(a_slow_core_does_not_stop_the_others, teardown),
 		cmocka_unit_test_teardown(checksums, teardown),
 		cmocka_unit_test_teardown(a_core_that_asked_is_woken, teardown),
 		cmocka_unit_test_teardown(losses_are_counted_once, teardown),
 		cmocka_unit_test_teardown(damaged_frames_are_counted, teardown),
+		cmocka_unit_test_teardown(failed_start_receives_nothing, teardown),
 		cmocka_unit_test(start_up_faults),
 	};
 	return cmocka_run_group_tests(tests, strict, NULL);
