@@ -501,6 +501,32 @@ static void four_pairs(void **s)
 	}
 }
 
+/* Without NIC_RX_CSUM nothing is said of checksums, though the card checks them. */
+static void checksums_not_asked_for(void **s)
+{
+	(void)s;
+	up(1, INTEL_FEATURES & ~NIC_RX_CSUM, STANDARD);
+	rig_force(frame, make_udp(7, 50), 0);
+	assert_int_equal(rx_all(0), 1);
+	assert_int_equal(port.pair[0].hands[0].flags & PKT_CSUM_OK, 0);
+	let_go(0);
+}
+
+/* The card writes as much as start has told it: a pool of other buffers is refused, of shorter ones above all. */
+static void other_buffers_are_refused(void **s)
+{
+	(void)s;
+	static const int differs[] = {-1024, 1024};
+	up(1, INTEL_FEATURES, STANDARD);
+	for (unsigned i = 0; i < ARRAY_LEN(differs); i++) {
+		struct nic_queue q = port.pair[0].q;
+		struct bufpool pool = port.pair[0].pool;
+		pool.stride = (uint32_t)(STANDARD + differs[i]);
+		q.pool = &pool;
+		assert_int_equal(igb_ops.attach(&q, &port.shared, 0, port.pair[0].mem), E_INVAL);
+	}
+}
+
 /* A tagged frame for us of `len` bytes. */
 static void make_tagged(unsigned len)
 {
@@ -710,6 +736,8 @@ int main(void)
 		cmocka_unit_test_teardown(link_without_vectors, teardown),
 		cmocka_unit_test_teardown(no_sleep, teardown),
 		cmocka_unit_test_teardown(four_pairs, teardown),
+		cmocka_unit_test_teardown(checksums_not_asked_for, teardown),
+		cmocka_unit_test_teardown(other_buffers_are_refused, teardown),
 		cmocka_unit_test_teardown(tags, teardown),
 		cmocka_unit_test_teardown(a_slow_core_does_not_stop_the_others, teardown),
 		cmocka_unit_test_teardown(checksums, teardown),
