@@ -187,7 +187,7 @@ static void not_empty(void **s)
 	struct install i;
 	/* ISO 9660 begins at 32 KiB, btrfs at 64 KiB, and nothing is before them */
 	static const size_t at[] = {0,     511,            512,           1080, INSTALL_PIECE - 1, 32769, 65600,
-	                            65536 + INSTALL_PIECE, DISK_BYTES - 1, DISK_BYTES - 512};
+	                            65536 + INSTALL_PIECE, 8 * INSTALL_PIECE - 1, DISK_BYTES - 1, DISK_BYTES - 512};
 	make_file();
 	for (size_t n = 0; n < ARRAY_LEN(at); n++) {
 		cut_disk_copy(&disk, empty);
