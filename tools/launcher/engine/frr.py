@@ -116,6 +116,11 @@ class Frr:
     def _path(self, name):
         return os.path.join(self.run, name)
 
+    def _bfdd_has_socket(self):
+        """Whether bfdd has a control socket: FRRouting 10.3 no longer does, and refuses the option."""
+        with open(os.path.join(self.folder, "bfdd"), "rb") as program:
+            return b"bfdctl" in program.read()
+
     def _arguments(self, name):
         words = [os.path.join(self.folder, name), "-i", self._path(name + ".pid"), "-z", self._path("zserv.api"),
                  "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
@@ -123,7 +128,7 @@ class Frr:
             words += ["-f", "/dev/null"]
         data_plane = ["--dplaneaddr", "ipv4:%s:%d" % (relay.ADDRESS, relay.BFD_PORT)]
         return words + {"zebra": ["-s", "90000000", "-M", "dplane_fpm_nl"],
-                        "bfdd": ["--bfdctl", self._path("bfdd.sock")] +
+                        "bfdd": (["--bfdctl", self._path("bfdd.sock")] if self._bfdd_has_socket() else []) +
                         (data_plane if self.is_bfd_distributed else []),
                         "ldpd": ["--ctl_socket", self._path("ldpd.sock")]}.get(name, [])
 
