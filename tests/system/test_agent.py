@@ -336,7 +336,8 @@ class Machine:
         return self.log.read_text(encoding="utf-8")
 
     def says(self, text, timeout_s=20):
-        eventually(lambda: text in self.said(), timeout_s, "%r of the agent, which said\n%s" % (text, self.said()))
+        eventually(lambda: text in self.said(), timeout_s,
+                   lambda: "%r of the agent, which said\n%s" % (text, self.said()))
 
     def inside(self, *arguments):
         """Runs a program in the agent's namespace, by one of its processes, which may be a short-lived one."""

@@ -112,23 +112,29 @@ class Frr:
             raise LauncherError("there is no user %s: FRRouting is not installed properly" % USER) from None
         self.daemons = [Daemon(name) for name in names]
         self.is_bfd_distributed = False
+        self.options = {}  # by daemon
 
     def _path(self, name):
         return os.path.join(self.run, name)
 
-    def _bfdd_has_socket(self):
-        """Whether bfdd has a control socket: FRRouting 10.3 no longer does, and refuses the option."""
-        with open(os.path.join(self.folder, "bfdd"), "rb") as program:
-            return b"bfdctl" in program.read()
+    def _options(self, name):
+        """What it prints about its options, which differ between versions: FRRouting 10.3 has no file for what
+        mgmtd configures, and no control socket of bfdd."""
+        if name not in self.options:
+            self.options[name] = subprocess.run([os.path.join(self.folder, name), "--help"], stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                                timeout=30, check=False).stdout
+        return self.options[name]
 
     def _arguments(self, name):
         words = [os.path.join(self.folder, name), "-i", self._path(name + ".pid"), "-z", self._path("zserv.api"),
                  "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
-        if name != "mgmtd":  # which has no such option
+        if "--config_file" in self._options(name):
             words += ["-f", "/dev/null"]
+        has_socket = name == "bfdd" and "--bfdctl" in self._options(name)
         data_plane = ["--dplaneaddr", "ipv4:%s:%d" % (relay.ADDRESS, relay.BFD_PORT)]
         return words + {"zebra": ["-s", "90000000", "-M", "dplane_fpm_nl"],
-                        "bfdd": (["--bfdctl", self._path("bfdd.sock")] if self._bfdd_has_socket() else []) +
+                        "bfdd": (["--bfdctl", self._path("bfdd.sock")] if has_socket else []) +
                         (data_plane if self.is_bfd_distributed else []),
                         "ldpd": ["--ctl_socket", self._path("ldpd.sock")]}.get(name, [])
 
