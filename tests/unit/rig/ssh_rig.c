@@ -7,6 +7,7 @@
 
 #define CLIENT_ID "SSH-2.0-Rig_1"
 #define SERVER_ID "SSH-2.0-Hayate"
+#define LENGTH_KEY 32 /* PROTOCOL.chacha20poly1305: the second 256 bits encrypt lengths */
 
 const uint8_t rig_blob[51] = "\0\0\0\x0bssh-ed25519\0\0\0\x20" "abcdefghijklmnopqrstuvwxyz012345";
 
@@ -97,7 +98,7 @@ static void tag_of(const uint8_t *key, const uint8_t *nonce, const uint8_t *pack
 static void mix(const uint8_t *key, uint8_t *packet, uint32_t n, bool with_length)
 {
 	for (uint32_t i = with_length ? 0 : 4; i < n; i++)
-		packet[i] ^= key[0];
+		packet[i] ^= key[i < 4 ? LENGTH_KEY : 0];
 }
 
 static void seal_with(const uint8_t *key, bool with_length, const uint8_t *nonce, uint8_t *packet, uint32_t n)
@@ -134,7 +135,7 @@ static bool c_length(struct ssh_cipher_state *c, const uint8_t nonce[SSH_NONCE],
 {
 	(void)nonce;
 	for (unsigned i = 0; i < 4; i++)
-		out[i] = in[i] ^ c->key[0];
+		out[i] = in[i] ^ c->key[LENGTH_KEY];
 	return true;
 }
 
@@ -259,14 +260,14 @@ int rig_take(struct ssh_rig *r, struct ssh_reader *fields)
 		return -1;
 	if (side->on && is_chacha(r))
 		for (unsigned i = 0; i < 4; i++)
-			at[i] ^= side->key[0];
+			at[i] ^= side->key[LENGTH_KEY];
 	const uint32_t length = be32_load(at), bytes = 4 + length, tag = side->on ? 16 : 0;
 	if (bytes > SSH_PACKET_MAX || r->in_len - r->in_at < bytes + tag)
 		return -2; /* the server sends whole packets */
 	nonce_of(r, side, nonce);
 	if (side->on && is_chacha(r))
 		for (unsigned i = 0; i < 4; i++)
-			at[i] ^= side->key[0];
+			at[i] ^= side->key[LENGTH_KEY];
 	if (side->on && !open_with(side->key, nonce, at, bytes))
 		return -2;
 	be32_store(at, length);

@@ -1,7 +1,8 @@
 /*
  * A client of net/ssh for tests, written from the RFCs without code of net/ssh but wire.h, and made-up
- * cryptography for both ends: SHA-256 is real; a cipher is XOR with the key's first byte and a tag of
- * SHA-256; a signature is the hash of the message. It is deterministic.
+ * cryptography for both ends: SHA-256 is real; a cipher is XOR with the key's first byte, for ChaCha20's
+ * lengths with the first byte of the key's second half, and a tag of SHA-256; a signature is the hash of the
+ * message. It is deterministic.
  */
 #ifndef TESTS_UNIT_RIG_SSH_RIG_H
 #define TESTS_UNIT_RIG_SSH_RIG_H

@@ -107,6 +107,8 @@ static void test_keys(void **state)
 	key(RSA, sizeof RSA - 1, 279, true); /* 2048 bits */
 	key(RSA, sizeof RSA - 1, 278, false);
 	key("\0\0\0\x07ssh-rsa\0\0\0\x03\x01\x00\x01\0\0\x01\x00\x00\x80", 24, 278, false); /* 2040 bits */
+	key("\0\0\0\x07ssh-rsa\0\0\0\x03\x01\x00\x01\0\0\x02\x01\0\x80", 24, 535, true); /* 4096 bits */
+	key("\0\0\0\x07ssh-rsa\0\0\0\x03\x01\x00\x01\0\0\x02\x01\x01\x80", 24, 535, false); /* 4104 bits */
 	key("\0\0\0\x07ssh-dss\0\0\0\x01\x01", 16, 16, false);
 	key("", 0, 0, false);
 }
@@ -176,6 +178,93 @@ static void test_no_algorithm(void **state)
 	expect_end(SSH_NO_ALGORITHM, 3);
 }
 
+/* A KEXINIT with a cipher and a compression of each direction, the client's first, and n bytes of languages. */
+static void send_kexinit(const char *const cipher[2], const char *const compression[2], uint32_t n)
+{
+	static uint8_t languages[SSH_KEXINIT_MAX + 1];
+	rig_begin(&r);
+	rig_raw(&r, "SSH-2.0-Rig_1\r\n", 15);
+	struct ssh_writer *w = rig_message(&r, RIG_KEXINIT);
+	ssh_put_bytes(w, "0123456789abcdef", 16);
+	ssh_put_word(w, "curve25519-sha256");
+	ssh_put_word(w, "ssh-ed25519");
+	for (unsigned i = 0; i < 2; i++)
+		ssh_put_word(w, cipher[i]);
+	for (unsigned i = 0; i < 2; i++)
+		ssh_put_word(w, "");
+	for (unsigned i = 0; i < 2; i++)
+		ssh_put_word(w, compression[i]);
+	ssh_put_word(w, "");
+	memset(languages, 'l', sizeof languages);
+	ssh_put_string(w, languages, n);
+	ssh_put_bool(w, false);
+	ssh_put_u32(w, 0);
+	rig_send(&r);
+}
+
+/* RFC 4253 7.1: each direction has algorithms of its own. */
+static void test_directions(void **state)
+{
+	static const char *const ciphers[] = {"aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com"};
+	static const char *const none[] = {"none", "none"}, *const in[] = {"zlib", "none"},
+	                         *const out[] = {"none", "zlib"};
+	(void)state;
+	send_kexinit(ciphers, none, 0);
+	assert_false(ssh_is_over(&r.ssh));
+	assert_true(r.ssh.cipher_in == SSH_AES128_GCM && r.ssh.cipher_out == SSH_CHACHA20_POLY1305);
+	ssh_forget(&r.ssh);
+	send_kexinit(ciphers, in, 0);
+	expect_end(SSH_NO_ALGORITHM, 3);
+	ssh_forget(&r.ssh);
+	send_kexinit(ciphers, out, 0);
+	expect_end(SSH_NO_ALGORITHM, 3);
+}
+
+/* The longest KEXINIT that is taken, and one more byte. */
+static void test_long_kexinit(void **state)
+{
+	static const char *const ciphers[] = {"aes128-gcm@openssh.com", "aes128-gcm@openssh.com"};
+	static const char *const none[] = {"none", "none"};
+	(void)state;
+	send_kexinit(ciphers, none, 0);
+	const uint32_t rest = SSH_KEXINIT_MAX - r.w.used;
+	ssh_forget(&r.ssh);
+	send_kexinit(ciphers, none, rest);
+	assert_int_equal(r.w.used, SSH_KEXINIT_MAX);
+	assert_false(ssh_is_over(&r.ssh));
+	ssh_forget(&r.ssh);
+	send_kexinit(ciphers, none, rest + 1);
+	expect_end(SSH_BAD_PACKET, 2);
+}
+
+static void send_share(void)
+{
+	ssh_put_string(rig_message(&r, RIG_ECDH_INIT), "the client's public part: 32 byt", 32);
+	rig_send(&r);
+}
+
+/* A share comes once in an exchange. The server's own next exchange waits for the client's NEWKEYS. */
+static void test_second_share(void **state)
+{
+	(void)state;
+	for (unsigned again = 0; again < 2; again++) {
+		assert_true(rig_shell(&r));
+		rig_kexinit(&r);
+		assert_int_equal(rig_take(&r, &f), RIG_KEXINIT);
+		send_share();
+		assert_int_equal(rig_take(&r, &f), RIG_ECDH_REPLY);
+		assert_int_equal(rig_take(&r, &f), RIG_NEWKEYS);
+		ssh_rekey(&r.ssh);
+		assert_false(r.ssh.kex_ours);
+		if (again) {
+			send_share();
+			assert_int_equal(r.ssh.failed, SSH_BAD_ORDER);
+		}
+		assert_int_equal(ssh_is_over(&r.ssh), again);
+		ssh_forget(&r.ssh);
+	}
+}
+
 static void test_bad_share(void **state)
 {
 	(void)state;
@@ -207,6 +296,10 @@ static void test_identification(void **state)
 		assert_int_equal(ssh_is_over(&r.ssh), !ids[i].good);
 		ssh_forget(&r.ssh);
 	}
+	rig_begin(&r); /* RFC 4253 4.2: "The null character MUST NOT be sent" */
+	rig_raw(&r, "SSH-2.0-x\0y\r\n", 13);
+	assert_int_equal(r.ssh.failed, SSH_BAD_ID);
+	ssh_forget(&r.ssh);
 	memset(longest, 'x', sizeof longest);
 	memcpy(longest, "SSH-2.0-", 8);
 	rig_begin(&r);
@@ -252,6 +345,27 @@ static void test_rekey_by_server(void **state)
 	}
 }
 
+/* RFC 4344 3.1: new keys after so many packets of either direction; a client that makes none is refused. */
+static void test_rekey_by_packets(void **state)
+{
+	(void)state;
+	for (unsigned out = 0; out < 2; out++) {
+		assert_true(rig_shell(&r));
+		uint64_t *packets = out ? &r.ssh.out.packets : &r.ssh.in.packets;
+		/* `in` has counted the packet itself when it is asked */
+		for (unsigned i = 0; i < 3; i++) {
+			*packets = (i < 2 ? SSH_REKEY_PACKETS : 2 * SSH_REKEY_PACKETS) - !out + (i > 0);
+			ssh_put_word(rig_message(&r, RIG_IGNORE), "");
+			rig_send(&r);
+			assert_int_equal(r.ssh.kex_ours, i > 0);
+			assert_int_equal(ssh_is_over(&r.ssh), i == 2);
+		}
+		assert_int_equal(rig_take(&r, &f), RIG_KEXINIT);
+		expect_end(SSH_BAD_ORDER, 2);
+		ssh_forget(&r.ssh);
+	}
+}
+
 /* A client that does not answer a KEXINIT may not make the server keep answers without end. */
 static void test_late_is_bounded(void **state)
 {
@@ -268,6 +382,16 @@ static void test_late_is_bounded(void **state)
 }
 
 /* --- packets --- */
+
+static void expect_unimplemented(unsigned number)
+{
+	const uint32_t seq = r.to.seq;
+	rig_message(&r, (enum rig_number)number);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_UNIMPLEMENTED);
+	assert_int_equal(ssh_get_u32(&f), seq);
+	assert_false(ssh_is_over(&r.ssh));
+}
 
 static void test_damaged_packets(void **state)
 {
@@ -298,7 +422,39 @@ static void test_damaged_packets(void **state)
 	}
 }
 
-/* The largest packet that RFC 4253 6.1 asks for, in pieces; and a larger one. */
+/* RFC 4253 6 and RFC 5647 7.2: whole blocks, of 16 bytes by AES and of 8 by ChaCha20 and in the clear. */
+static void test_blocks(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < 2; c++)
+		for (uint8_t length = 8; length <= 64; length++) {
+			uint8_t head[4] = {0, 0, 0, length};
+			r.cipher = c ? "chacha20-poly1305@openssh.com" : NULL;
+			assert_true(rig_login(&r));
+			for (unsigned i = 0; c && i < 4; i++)
+				head[i] ^= r.to.key[32];
+			rig_raw(&r, head, 4);
+			assert_int_equal(ssh_is_over(&r.ssh), length % (c ? 8 : 16) != 0);
+			ssh_forget(&r.ssh);
+		}
+}
+
+/* RFC 5647 7.1: the invocation counter is 64 bits; it wraps, and the fixed field before it stays. */
+static void test_nonce_carry(void **state)
+{
+	static const uint8_t counters[][8] = {{0x12, 255, 255, 255, 255, 255, 255, 255},
+	                                      {255, 255, 255, 255, 255, 255, 255, 255}};
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(rig_login(&r));
+		memcpy(r.to.nonce + 4, counters[i], 8);
+		memcpy(r.ssh.in.nonce + 4, counters[i], 8);
+		expect_unimplemented(192);
+		expect_unimplemented(192);
+		ssh_forget(&r.ssh);
+	}
+}
+
 /* The padding: 4 bytes or more, and they leave a message number. */
 static void test_paddings(void **state)
 {
@@ -313,6 +469,7 @@ static void test_paddings(void **state)
 	}
 }
 
+/* The largest packet that RFC 4253 6.1 asks for, in pieces; and a larger one. */
 static void test_large_packets(void **state)
 {
 	static uint8_t packet[1 << 16];
@@ -340,16 +497,6 @@ static void test_unknown_message(void **state)
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_UNIMPLEMENTED);
 	assert_int_equal(ssh_get_u32(&f), seq);
-}
-
-static void expect_unimplemented(unsigned number)
-{
-	const uint32_t seq = r.to.seq;
-	rig_message(&r, (enum rig_number)number);
-	rig_send(&r);
-	assert_int_equal(rig_take(&r, &f), RIG_UNIMPLEMENTED);
-	assert_int_equal(ssh_get_u32(&f), seq);
-	assert_false(ssh_is_over(&r.ssh));
 }
 
 /* RFC 4253 11.4 and 7.1: an unknown message has this answer at any time, also during a key exchange,
@@ -512,8 +659,8 @@ static void test_password_is_erased(void **state)
 		assert_true(memcmp(at + i, secret, sizeof secret - 1) != 0);
 }
 
-/* A request with the rig's key; `sign`: with a signature, of which `damage` changes a bit. */
-static void publickey(const char *user, bool sign, bool damage)
+/* A request with the rig's key; `sign`: with a signature by this name, of which `damage` changes a bit. */
+static void publickey_by(const char *user, bool sign, bool damage, const char *name)
 {
 	uint8_t text[1000], signature[4 + 11 + 4 + 64];
 	struct ssh_writer *w = auth(user, "publickey");
@@ -527,11 +674,16 @@ static void publickey(const char *user, bool sign, bool damage)
 		ssh_put_bytes(&t, w->at, w->used);
 		rig_crypto.sha256(t.at, t.used, bytes);
 		bytes[5] ^= damage;
-		ssh_put_word(&s, "ssh-ed25519");
+		ssh_put_word(&s, name);
 		ssh_put_string(&s, bytes, sizeof bytes);
 		ssh_put_string(w, s.at, s.used);
 	}
 	rig_send(&r);
+}
+
+static void publickey(const char *user, bool sign, bool damage)
+{
+	publickey_by(user, sign, damage, "ssh-ed25519");
 }
 
 static void test_publickey(void **state)
@@ -548,6 +700,8 @@ static void test_publickey(void **state)
 	assert_memory_equal(ssh_get_string(&f).at, rig_blob, sizeof rig_blob);
 	publickey("admin", true, true);
 	expect_failure("publickey,password");
+	publickey_by("admin", true, false, "ssh-ed25518"); /* the signature of another algorithm, RFC 8332 3.2 */
+	expect_failure("publickey,password");
 	assert_int_equal(r.logins, 0);
 	publickey("admin", true, false);
 	assert_int_equal(rig_take(&r, &f), RIG_AUTH_SUCCESS);
@@ -561,8 +715,17 @@ static void test_publickey(void **state)
 /* RFC 4252 5 and 8: what is refused without ending the connection, and a service that ends it. */
 static void test_refused_requests(void **state)
 {
+	static const char *const names[] = {"", "ad min", "admin\x7f", "a-name-of-33-bytes-without-blanks"};
 	(void)state;
 	service();
+	for (unsigned i = 0; i < ARRAY_LEN(names); i++) { /* the owner is not asked about such a user */
+		struct ssh_writer *w = auth(names[i], "password");
+		ssh_put_bool(w, false);
+		ssh_put_word(w, "secret");
+		rig_send(&r);
+		expect_failure("publickey,password");
+		assert_string_equal(r.password, "");
+	}
 	auth("admin", "hostbased");
 	rig_send(&r);
 	expect_failure("publickey,password");
@@ -668,6 +831,10 @@ static void test_session(void **state)
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
 	assert_true(r.ssh.pty && r.ssh.columns == 80 && r.ssh.rows == 81);
+	ssh_put_word(request("exec"), "");
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_FAILURE);
+	assert_string_equal(r.start, "");
 	ssh_put_word(request("exec"), "show version");
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
@@ -688,6 +855,12 @@ static void test_session(void **state)
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
 	assert_true(r.ssh.columns == 132 && r.ssh.rows == 50);
+	w = request("window-change");
+	for (uint32_t i = 0; i < 4; i++)
+		ssh_put_u32(w, i == 0 ? 100 : 0);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
+	assert_true(r.ssh.columns == 100 && r.ssh.rows == 50);
 	/* the end: output, exit status, EOF, CLOSE */
 	assert_int_equal(ssh_send(&r.ssh, "out", 3), 3);
 	ssh_end(&r.ssh, 1);
@@ -734,6 +907,66 @@ static void test_client_closes(void **state)
 	assert_int_equal(ssh_send(&r.ssh, "x", 1), 0);
 	ssh_end(&r.ssh, 0);
 	assert_int_equal(rig_take(&r, &f), -1);
+}
+
+static void send_eof(void)
+{
+	ssh_put_u32(rig_message(&r, RIG_EOF), 0);
+	rig_send(&r);
+}
+
+static void send_data(uint32_t n);
+
+/* RFC 4254 5.3: after its EOF the client sends no data. The owner is told of one EOF, and the window is not opened
+ * again. */
+static void test_after_eof(void **state)
+{
+	(void)state;
+	assert_true(rig_shell(&r));
+	send_data(SSH_WINDOW - 1);
+	send_eof();
+	send_eof();
+	assert_int_equal(r.ended, 1);
+	ssh_consumed(&r.ssh, SSH_WINDOW - 1);
+	assert_int_equal(rig_take(&r, &f), -1);
+	send_data(1);
+	expect_end(SSH_TOO_MUCH, 2);
+	assert_int_equal(r.data_len, SSH_WINDOW - 1);
+	ssh_forget(&r.ssh);
+	/* a shell does not start after EOF: it would have no input */
+	assert_true(rig_login(&r));
+	open_channel("session", 3);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_OPENED);
+	send_eof();
+	request("shell");
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_FAILURE);
+	assert_string_equal(r.start, "");
+}
+
+/* RFC 4254 5.3: after our CLOSE requests are not answered, and data is dropped. After its own CLOSE the client sends
+ * nothing. */
+static void test_after_close(void **state)
+{
+	(void)state;
+	assert_true(rig_shell(&r));
+	ssh_end(&r.ssh, 0);
+	assert_int_equal(rig_take(&r, &f), RIG_REQUEST);
+	assert_int_equal(rig_take(&r, &f), RIG_EOF);
+	assert_int_equal(rig_take(&r, &f), RIG_CLOSE);
+	request("env");
+	rig_send(&r);
+	send_data(100);
+	assert_int_equal(rig_take(&r, &f), -1);
+	assert_int_equal(r.data_len, 0);
+	ssh_put_u32(rig_message(&r, RIG_CLOSE), 0);
+	rig_send(&r);
+	assert_false(ssh_is_over(&r.ssh));
+	request("env");
+	rig_send(&r);
+	expect_end(SSH_BAD_ORDER, 2);
+	assert_int_equal(r.closed, 1);
 }
 
 static void test_refused_start(void **state)
@@ -792,8 +1025,9 @@ static void test_windows(void **state)
 	assert_int_equal(ssh_send(&r.ssh, data, sizeof data), 10);
 	w = rig_message(&r, RIG_ADJUST);
 	ssh_put_u32(w, 0);
-	ssh_put_u32(w, UINT32_MAX);
+	ssh_put_u32(w, UINT32_MAX); /* the largest window, RFC 4254 5.2 */
 	rig_send(&r);
+	assert_false(ssh_is_over(&r.ssh));
 	w = rig_message(&r, RIG_ADJUST);
 	ssh_put_u32(w, 0);
 	ssh_put_u32(w, 1);
@@ -844,11 +1078,17 @@ int main(void)
 		cmocka_unit_test_setup(test_key_exchange, setup),
 		cmocka_unit_test_setup(test_strict, setup),
 		cmocka_unit_test_setup_teardown(test_no_algorithm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_kexinit, setup, teardown),
+		cmocka_unit_test_setup(test_second_share, setup),
 		cmocka_unit_test_setup(test_bad_share, setup),
 		cmocka_unit_test_setup_teardown(test_identification, setup, teardown),
 		cmocka_unit_test_setup(test_rekey_by_server, setup),
+		cmocka_unit_test_setup(test_rekey_by_packets, setup),
 		cmocka_unit_test_setup_teardown(test_late_is_bounded, setup, teardown),
 		cmocka_unit_test_setup(test_damaged_packets, setup),
+		cmocka_unit_test_setup(test_blocks, setup),
+		cmocka_unit_test_setup(test_nonce_carry, setup),
 		cmocka_unit_test_setup(test_paddings, setup),
 		cmocka_unit_test_setup_teardown(test_large_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message, setup, teardown),
@@ -862,6 +1102,8 @@ int main(void)
 		cmocka_unit_test_setup(test_order, setup),
 		cmocka_unit_test_setup_teardown(test_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_client_closes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_after_eof, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_after_close, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_than_the_window, setup, teardown),
