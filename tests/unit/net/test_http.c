@@ -122,6 +122,8 @@ static void bad_requests(void **state)
 		{400, "GET / HTTP/1.1\r\n" H "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: gzip, chunked\r\nTransfer-Encoding: chunked\r\n"},
 		{400, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{411, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: Chunked\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: gzip\r\n"},
@@ -240,7 +242,7 @@ static void host_of_each(void **state)
 	                           "GET http://c/3 HTTP/1.1\r\nHost: b\r\n\r\n";
 	static const char alive[] = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nX: y\r\n"
 	                            "Host: bb\r\n\r\n";
-	static char longest[HTTP_HEAD_MAX + 1];
+	static char longest[HTTP_HEAD_MAX + 2];
 	http_init(&parser);
 	uint32_t at = feed(text, sizeof text - 1, 7);
 	assert_string_equal(parser.request.host, "a");
@@ -257,6 +259,8 @@ static void host_of_each(void **state)
 	assert_string_equal(parser.request.host, "bb");
 	memset(longest, 'a', sizeof longest - 1);
 	memcpy(longest, "GET / HTTP/1.1\r\nHost: ", 22);
+	memcpy(longest + HTTP_HEAD_MAX - 3, "\r\n\r\n", 5); /* one byte too many */
+	assert_int_equal(status_of(longest), 431);
 	memcpy(longest + HTTP_HEAD_MAX - 4, "\r\n\r\n", 5);
 	assert_int_equal(status_of(longest), 200);
 	assert_int_equal(strlen(parser.request.host), HTTP_HEAD_MAX - 22 - 4);
