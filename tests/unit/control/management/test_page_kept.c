@@ -332,7 +332,8 @@ static void test_number_of_a_query(void **state)
 	} cases[] = {
 		{"", 7},          {"limit=5", 5},       {"limit=0", 0},         {"x=1&limit=5", 5},   {"limit=5&x=1", 5},
 		{"limit=5x", 7},  {"limit=", 7},        {"limit", 7},           {"limits=5", 7},      {"xlimit=5", 7},
-		{"limit=-1", 7},  {"limit=5&limit=6", 5}, {"limit=x&limit=6", 6}, {"&&limit=5&", 5},
+		{"limit=-1", 7},  {"limitx5", 7},       {"limit=5&limit=6", 5}, {"limit=x&limit=6", 6},
+		{"&&limit=5&", 5},
 		{"limit=4294967295", UINT32_MAX}, {"limit=4294967296", 7},
 	};
 	(void)state;

@@ -209,7 +209,7 @@ void login_forget(struct login *l)
 	l->state = LOGIN_IDLE;
 }
 
-static bool has_shell;
+static bool has_shell, was_terminal;
 static unsigned console_closed;
 static void console_ends(struct stream *s, int why) { (void)s, (void)why, console_closed++; }
 static const struct stream_app console = {.closed = console_ends};
@@ -219,7 +219,8 @@ uint32_t remote_status(const struct stream *stream) { return (void)stream, 0; }
 
 bool remote_attach(struct stream *stream, const char *user, bool terminal, struct text command)
 {
-	(void)user, (void)terminal, (void)command;
+	(void)user, (void)command;
+	was_terminal = terminal;
 	stream->app = &console;
 	return has_shell;
 }
@@ -383,6 +384,21 @@ static void test_nothing_was_started(void **unused)
 	run_until(1000 * S + SSH_LOGIN_NS);
 	assert_string_equal(why_closed, "nothing was started");
 	assert_int_equal(ssh_stats.timeouts, 1);
+}
+
+/* A command has no terminal, even if the client has asked for one. The client's FIN ends the console's stream. */
+static void test_terminal_and_fin(void **unused)
+{
+	static const struct ssh_text commands[] = {{NULL, 0}, {(const uint8_t *)"show version", 12}};
+	(void)unused;
+	for (unsigned i = 0; i < 4; i++) {
+		struct session *s = open_from(i, (i + 1) << 8);
+		s->ssh.pty = i & 1;
+		assert_true(s->ssh.ops->start(&s->ssh, commands[i / 2]));
+		assert_int_equal(was_terminal, i == 1);
+		tcp.fin(&wires[i].below);
+		assert_true(console_closed == i + 1 && !s->attached && s->ssh.over);
+	}
 }
 
 /* --- passwords --- */
@@ -592,6 +608,7 @@ int main(void)
 		cmocka_unit_test_setup(test_who_takes_no_output, setup),
 		cmocka_unit_test_setup(test_ready_and_shell, setup),
 		cmocka_unit_test_setup(test_nothing_was_started, setup),
+		cmocka_unit_test_setup(test_terminal_and_fin, setup),
 		cmocka_unit_test_setup(test_a_password_that_waits, setup),
 		cmocka_unit_test_setup(test_who_goes_while_a_password_waits, setup),
 		cmocka_unit_test_setup(test_keys, setup),
