@@ -118,8 +118,10 @@ static bool grant(struct ssh *s, struct ssh_text type, struct ssh_reader *r)
 		(void)ssh_get_string(r); /* TERM */
 		take_size(s, r);
 		(void)ssh_get_string(r); /* modes */
-		s->pty = !r->bad && !s->started;
-		return s->pty;
+		if (r->bad || s->started)
+			return false;
+		s->pty = true;
+		return true;
 	}
 	if (ssh_text_is(type, "window-change")) {
 		take_size(s, r);

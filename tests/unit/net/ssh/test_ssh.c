@@ -842,6 +842,14 @@ static void test_session(void **state)
 	request("shell"); /* once */
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_FAILURE);
+	w = request("pty-req"); /* too late, and the session keeps the terminal that it has */
+	ssh_put_word(w, "xterm");
+	for (uint32_t i = 0; i < 4; i++)
+		ssh_put_u32(w, 80 + i);
+	ssh_put_word(w, "");
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_FAILURE);
+	assert_true(r.ssh.pty);
 	w = request("window-change");
 	for (uint32_t i = 0; i < 4; i++)
 		ssh_put_u32(w, 132 + i);
