@@ -122,6 +122,7 @@ static void bad_requests(void **state)
 		{400, "GET / HTTP/1.1\r\n" H "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "X: a\x7f" "b\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"},
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: gzip, chunked\r\nTransfer-Encoding: chunked\r\n"},
 		{400, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"},
