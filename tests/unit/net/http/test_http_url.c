@@ -35,6 +35,7 @@ static void bad(void **state)
 	} rows[] = {
 		{"", "begins"}, {"ftp://a/b", "begins"}, {"https:/a", "begins"}, {"http", "begins"}, {"a.example/x", "begins"},
 		{"https://", "no host"}, {"https:///x", "no host"}, {"https://:443/x", "no host"}, {"https://[::1/x", "no host"},
+		{"https://[::1/:80", "no host"}, /* what follows the authority is no port of it */
 		{"https://[]/x", "no host"}, {"https://[::1]x/", "no host"}, {"https://user@a/x", "user name"},
 		{"https://user:password@a/x", "port"}, {"https://a:0/x", "port"}, {"https://a:65536/x", "port"},
 		{"https://a:/x", "port"}, {"https://a:1x/", "port"}, {"https://a:99999999999999999999/", "port"},
