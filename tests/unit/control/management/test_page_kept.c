@@ -324,6 +324,27 @@ static void test_no_memory(void **state)
 	assert_int_equal(allocated, before);
 }
 
+static bool part_counts(struct page_walk *w, struct page_text *t)
+{
+	assert_int_equal(w->cursor.n, w->item);
+	w->cursor.n++;
+	page_print(t, "x");
+	return w->item < 2;
+}
+
+/* Each part begins with an empty cursor. */
+static void test_cursor(void **state)
+{
+	static const page_part both[] = {part_counts, part_counts, NULL};
+	static const struct page counted = {.parts = both};
+	char out[16];
+	struct page_walk w = {.part = 0};
+	struct page_text t = {.out = {.at = out, .size = sizeof out}};
+	(void)state;
+	assert_false(page_fill(&counted, &w, &t));
+	assert_int_equal(t.out.used, 6);
+}
+
 static void test_number_of_a_query(void **state)
 {
 	static const struct {
@@ -359,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup(test_too_long, setup),
 		cmocka_unit_test_setup(test_too_many_rows, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
+		cmocka_unit_test(test_cursor),
 		cmocka_unit_test(test_number_of_a_query),
 	};
 	seed_random("page_kept");
