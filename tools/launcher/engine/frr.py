@@ -129,13 +129,13 @@ class Frr:
     def _arguments(self, name):
         words = [os.path.join(self.folder, name), "-i", self._path(name + ".pid"), "-z", self._path("zserv.api"),
                  "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
-        if "--config_file" in self._options(name):
+        options = self._options(name)
+        if "--config_file" in options:
             words += ["-f", "/dev/null"]
-        has_socket = name == "bfdd" and "--bfdctl" in self._options(name)
+        control = ["--bfdctl", self._path("bfdd.sock")] if "--bfdctl" in options else []
         data_plane = ["--dplaneaddr", "ipv4:%s:%d" % (relay.ADDRESS, relay.BFD_PORT)]
         return words + {"zebra": ["-s", "90000000", "-M", "dplane_fpm_nl"],
-                        "bfdd": (["--bfdctl", self._path("bfdd.sock")] if has_socket else []) +
-                        (data_plane if self.is_bfd_distributed else []),
+                        "bfdd": control + (data_plane if self.is_bfd_distributed else []),
                         "ldpd": ["--ctl_socket", self._path("ldpd.sock")]}.get(name, [])
 
     def vtysh(self, *words, timeout_s=60):
