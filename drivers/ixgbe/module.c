@@ -16,7 +16,7 @@
 #define HALF_PERIOD_US 5
 #define STRETCH_US 1000 /* a module may stretch the clock for this long */
 #define STUCK (-1)      /* it does so for longer */
-#define UNDER_WAY (-2)
+#define UNDER_WAY (-2)  /* the read of a byte has more to do */
 #define I2C_TRIES 3
 #define CLOCK IXGBE_I2CCTL_CLK_OUT
 #define DATA IXGBE_I2CCTL_DATA_OUT
@@ -67,25 +67,20 @@ static void i2c_stop(struct nic *nic)
 	drive(nic, DATA | CLOCK);
 }
 
-/* What a read of a byte sends: the module's address, the byte's, and again the module's, to read. */
-#define TO_SEND 3
-
-/* As send_byte, of byte `i` of these. */
-static int send_next(struct nic *nic, unsigned i, uint8_t at)
-{
-	if (i != 1)
-		i2c_start(nic);
-	return send_byte(nic, i == 0 ? MODULE_ADDRESS : i == 1 ? at : MODULE_ADDRESS | 1);
-}
-
 /* Takes a step in reading a byte of the module's serial ID: UNDER_WAY, or how it ended: 0, 1 if the module did not
  * acknowledge, or STUCK. */
 static int read_byte(struct nic *nic, uint8_t *sent, uint8_t at, uint8_t *byte)
 {
-	int answer = *sent < TO_SEND ? send_next(nic, *sent, at) : 0;
-	if (answer == 0 && *sent < TO_SEND) {
-		++*sent;
-		return UNDER_WAY;
+	const uint8_t to_send[] = {MODULE_ADDRESS, at, MODULE_ADDRESS | 1};
+	int answer = 0;
+	if (*sent < sizeof to_send) {
+		if (*sent != 1) /* an address follows a start */
+			i2c_start(nic);
+		answer = send_byte(nic, to_send[*sent]);
+		if (answer == 0) {
+			++*sent;
+			return UNDER_WAY;
+		}
 	}
 	*sent = 0;
 	/* Nine clocks: a byte and our NACK. They also release a module that is in the middle of a byte. */
