@@ -67,7 +67,7 @@ struct storage_status {
 	unsigned disk;          /* of the partition; DISKS_MAX: none */
 	uint64_t at, bytes;     /* of the partition; 0: none */
 	uint64_t generation;    /* on the disk; 0: none yet */
-	bool damaged;           /* a slot was not whole when the store was opened */
+	bool damaged;           /* a slot was not whole, or could not be read, when the store was opened */
 	size_t used, most;      /* bytes of values, and of the most there may be */
 	uint64_t writes, write_errors;
 	uint64_t written_ns;    /* core_now_ns() of the last successful write; 0: none */
