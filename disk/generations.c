@@ -81,16 +81,13 @@ static void fill_piece(struct generations *g)
 static void fill_header(struct generations *g)
 {
 	uint8_t *h = g->buffer;
-	struct sha256 self;
 	memset(h, 0, GENERATION_HEADER);
 	memcpy(h, MAGIC, sizeof MAGIC);
 	le32_store(h + AT_VERSION, VERSION);
 	le64_store(h + AT_NUMBER, g->made.number);
 	le64_store(h + AT_BYTES, g->made.bytes);
 	memcpy(h + AT_CONTENT, g->made.digest, SHA256_BYTES);
-	sha256_init(&self);
-	sha256_add(&self, h, AT_SELF);
-	sha256_end(&self, h + AT_SELF);
+	sha256_of(h, AT_SELF, h + AT_SELF);
 }
 
 bool generations_request(struct generations *g, struct disk_request *r)
@@ -137,11 +134,8 @@ static bool read_header(const struct generations *g, struct slot *s, bool *ours)
 {
 	const uint8_t *h = g->buffer;
 	uint8_t digest[SHA256_BYTES];
-	struct sha256 self;
 	*ours = memcmp(h, MAGIC, sizeof MAGIC) == 0;
-	sha256_init(&self);
-	sha256_add(&self, h, AT_SELF);
-	sha256_end(&self, digest);
+	sha256_of(h, AT_SELF, digest);
 	*s = (struct slot){.number = le64_load(h + AT_NUMBER), .bytes = le64_load(h + AT_BYTES)};
 	memcpy(s->digest, h + AT_CONTENT, SHA256_BYTES);
 	return *ours && memcmp(digest, h + AT_SELF, SHA256_BYTES) == 0 && le32_load(h + AT_VERSION) == VERSION &&

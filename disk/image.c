@@ -15,12 +15,9 @@
 const char *image_read(const uint8_t header[IMAGE_HEADER], struct image *i)
 {
 	uint8_t self[SHA256_BYTES];
-	struct sha256 s;
 	if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
 		return "not an image of Hayate";
-	sha256_init(&s);
-	sha256_add(&s, header, AT_SELF);
-	sha256_end(&s, self);
+	sha256_of(header, AT_SELF, self);
 	if (memcmp(self, header + AT_SELF, sizeof self) != 0)
 		return "the image's header is damaged";
 	if (le32_load(header + AT_VERSION) != VERSION)

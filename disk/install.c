@@ -52,12 +52,9 @@ enum state {
 static const char *read_header(struct install *i, uint64_t bytes)
 {
 	uint8_t self[SHA256_BYTES];
-	struct sha256 s;
 	if (bytes < INSTALL_HEADER || memcmp(i->file, MAGIC, MAGIC_BYTES) != 0)
 		return "not an install file";
-	sha256_init(&s);
-	sha256_add(&s, i->file, AT_SELF);
-	sha256_end(&s, self);
+	sha256_of(i->file, AT_SELF, self);
 	if (memcmp(self, i->file + AT_SELF, sizeof self) != 0 || le32_load(i->file + AT_VERSION) != VERSION)
 		return "the install file's header is damaged or of another version";
 	i->pieces = le32_load(i->file + AT_PIECES);

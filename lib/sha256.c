@@ -92,3 +92,11 @@ void sha256_end(struct sha256 *s, uint8_t digest[SHA256_BYTES])
 	for (unsigned i = 0; i < 8; i++)
 		be32_store(digest + 4 * i, s->state.h[i]);
 }
+
+void sha256_of(const void *data, size_t n, uint8_t digest[SHA256_BYTES])
+{
+	struct sha256 s;
+	sha256_init(&s);
+	sha256_add(&s, data, n);
+	sha256_end(&s, digest);
+}

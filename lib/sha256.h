@@ -5,6 +5,8 @@
  *     sha256_add(&s, data, n);      any number of times
  *     sha256_end(&s, digest);
  *
+ * or sha256_of() of data in one piece.
+ *
  * sha256_block is the compression function alone, for callers that continue repeatedly from one state
  * (lib/pbkdf2.h). Its time does not depend on the data: no table look-up and no branch depends on it.
  */
@@ -36,5 +38,7 @@ void sha256_block(struct sha256_state *s, const uint8_t *block);
 void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t n);
 void sha256_end(struct sha256 *s, uint8_t digest[SHA256_BYTES]);
+
+void sha256_of(const void *data, size_t n, uint8_t digest[SHA256_BYTES]);
 
 #endif

@@ -151,11 +151,8 @@ static void begin_basic(struct http_auth *a, struct text token)
 
 static void begin_bearer(struct http_auth *a, struct text token)
 {
-	struct sha256 s;
 	uint8_t hash[SHA256_BYTES];
-	sha256_init(&s);
-	sha256_add(&s, token.at, token.len);
-	sha256_end(&s, hash);
+	sha256_of(token.at, token.len, hash);
 	const struct config_user *u = config_token_user(&running.config, hash);
 	a->token = true;
 	if (u) {

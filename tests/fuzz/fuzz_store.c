@@ -46,14 +46,6 @@ static void search(void)
 	assert(g.found ? g.at >= SECTOR && g.bytes && g.at + g.bytes <= DISK && g.at % SECTOR == 0 : g.why != NULL);
 }
 
-static void digest(uint8_t *to, const uint8_t *from, size_t n)
-{
-	struct sha256 h;
-	sha256_init(&h);
-	sha256_add(&h, from, n);
-	sha256_end(&h, to);
-}
-
 /* The header of generations.c, at its places. */
 static void make_whole(unsigned slot, uint64_t number, uint64_t bytes)
 {
@@ -63,8 +55,8 @@ static void make_whole(unsigned slot, uint64_t number, uint64_t bytes)
 	le32_store(h + 32, 1);
 	le64_store(h + 40, number);
 	le64_store(h + 48, bytes);
-	digest(h + 64, h + GENERATION_HEADER, bytes);
-	digest(h + GENERATION_HEADER - SHA256_BYTES, h, GENERATION_HEADER - SHA256_BYTES);
+	sha256_of(h + GENERATION_HEADER, bytes, h + 64);
+	sha256_of(h, GENERATION_HEADER - SHA256_BYTES, h + GENERATION_HEADER - SHA256_BYTES);
 }
 
 static void check_values(struct values *v)

@@ -18,18 +18,10 @@ static uint8_t file[INSTALL_HEADER + 4096 + 4 * INSTALL_PIECE], memory[INSTALL_M
 static uint8_t empty[DISK_BYTES];
 static struct cut_disk disk;
 
-static void hash(const uint8_t *p, size_t n, uint8_t *to)
-{
-	struct sha256 h;
-	sha256_init(&h);
-	sha256_add(&h, p, n);
-	sha256_end(&h, to);
-}
-
 static void seal(void)
 {
-	hash(file + INSTALL_HEADER, sizeof file - INSTALL_HEADER, file + 32);
-	hash(file, INSTALL_HEADER - SHA256_BYTES, file + INSTALL_HEADER - SHA256_BYTES);
+	sha256_of(file + INSTALL_HEADER, sizeof file - INSTALL_HEADER, file + 32);
+	sha256_of(file, INSTALL_HEADER - SHA256_BYTES, file + INSTALL_HEADER - SHA256_BYTES);
 }
 
 static uint8_t *data(unsigned n) { return file + INSTALL_HEADER + 4096 + n * INSTALL_PIECE; }
@@ -186,8 +178,8 @@ static void not_empty(void **s)
 	(void)s;
 	struct install i;
 	/* ISO 9660 begins at 32 KiB, btrfs at 64 KiB, and nothing is before them */
-	static const size_t at[] = {0,     511,            512,           1080, INSTALL_PIECE - 1, 32769, 65600,
-	                            65536 + INSTALL_PIECE, 8 * INSTALL_PIECE - 1, DISK_BYTES - 1, DISK_BYTES - 512};
+	static const size_t at[] = {0, 511, 512, 1080, INSTALL_PIECE - 1, 32769, 65600, 65536 + INSTALL_PIECE,
+	                            8 * INSTALL_PIECE - 1, DISK_BYTES - 1, DISK_BYTES - 512};
 	make_file();
 	for (size_t n = 0; n < ARRAY_LEN(at); n++) {
 		cut_disk_copy(&disk, empty);

@@ -1,9 +1,9 @@
 /* Images (disk/image.h) written to a partition (disk/upgrade.h) whose power is cut at every request, which fails or lies, and
  * files that are damaged at any byte. */
 #include "tests/unit/rig/cut_disk.h"
+#include "tests/unit/rig/image_file.h"
 
 #include "disk/upgrade.h"
-#include "lib/bytes.h"
 
 #define IMAGE_BYTES (3u * IMAGE_UNIT)
 #define PARTITION (5u * IMAGE_UNIT)
@@ -11,26 +11,7 @@
 static uint8_t file[IMAGE_HEADER + IMAGE_BYTES], old[PARTITION], buffer[UPGRADE_PIECE];
 static struct cut_disk disk;
 
-static void hash(const uint8_t *p, size_t n, uint8_t *to)
-{
-	struct sha256 h;
-	sha256_init(&h);
-	sha256_add(&h, p, n);
-	sha256_end(&h, to);
-}
-
-static void make_file(uint8_t salt, uint64_t bytes)
-{
-	memset(file, 0, sizeof file);
-	for (size_t i = 0; i < IMAGE_BYTES; i++)
-		file[IMAGE_HEADER + i] = (uint8_t)(i * 7 + i / 251 + salt);
-	memcpy(file, "Hayate: image\n", 14);
-	le32_store(file + 16, 1);
-	le64_store(file + 24, bytes);
-	hash(file + IMAGE_HEADER, IMAGE_BYTES, file + 32);
-	memset(file + 64, 'a', 40);
-	hash(file, IMAGE_HEADER - SHA256_BYTES, file + IMAGE_HEADER - SHA256_BYTES);
-}
+static void make_file(uint8_t salt, uint64_t bytes) { image_file_make(file, IMAGE_BYTES, bytes, salt); }
 
 /* False: the power has been cut. */
 static bool serve(struct upgrade *u)
@@ -57,7 +38,7 @@ static bool is_whole(const uint8_t *partition)
 	uint8_t digest[SHA256_BYTES];
 	if (image_read(partition + PARTITION - IMAGE_HEADER, &i))
 		return false;
-	hash(partition, i.bytes, digest);
+	sha256_of(partition, i.bytes, digest);
 	assert_memory_equal(digest, i.digest, sizeof digest);
 	return true;
 }

@@ -54,6 +54,9 @@ static void published_examples(void **state)
 	                    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	assert_string_equal(digest(million, 1000000, 4097),
 	                    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	uint8_t one[SHA256_BYTES];
+	sha256_of(million, 1000000, one);
+	assert_string_equal(hex(one), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	free(million);
 }
 

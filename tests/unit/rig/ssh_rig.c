@@ -11,14 +11,6 @@
 
 const uint8_t rig_blob[51] = "\0\0\0\x0bssh-ed25519\0\0\0\x20" "abcdefghijklmnopqrstuvwxyz012345";
 
-static void hash_of(const void *data, size_t n, uint8_t out[32])
-{
-	struct sha256 s;
-	sha256_init(&s);
-	sha256_add(&s, data, n);
-	sha256_end(&s, out);
-}
-
 /* --- made-up cryptography --- */
 
 static bool c_random(void *out, uint32_t n)
@@ -31,7 +23,7 @@ static bool c_random(void *out, uint32_t n)
 
 static bool c_sha256(const void *in, uint32_t n, uint8_t out[SSH_HASH])
 {
-	hash_of(in, n, out);
+	sha256_of(in, n, out);
 	return true;
 }
 
@@ -56,7 +48,7 @@ static uint32_t c_host_key(enum ssh_key kind, uint8_t point[SSH_POINT_MAX])
 
 static bool c_sign(enum ssh_key kind, const void *in, uint32_t n, uint8_t signature[SSH_SIGNATURE])
 {
-	hash_of(in, n, signature);
+	sha256_of(in, n, signature);
 	memset(signature + 32, (int)kind + 1, 32);
 	return true;
 }
@@ -64,7 +56,7 @@ static bool c_sign(enum ssh_key kind, const void *in, uint32_t n, uint8_t signat
 static bool c_verify(const struct ssh_public *key, struct ssh_text message, struct ssh_text signature)
 {
 	uint8_t hash[32];
-	hash_of(message.at, message.n, hash);
+	sha256_of(message.at, message.n, hash);
 	return key->kind == SSH_ED25519 && signature.n == 64 && memcmp(signature.at, hash, 32) == 0;
 }
 
@@ -383,10 +375,10 @@ static void derive(struct ssh_rig *r, char letter, uint8_t *out, uint32_t n)
 	const uint32_t at = w.used;
 	ssh_put_u8(&w, (uint8_t)letter);
 	ssh_put_bytes(&w, r->session, 32);
-	hash_of(text, w.used, hash);
+	sha256_of(text, w.used, hash);
 	w.used = at;
 	ssh_put_bytes(&w, hash, 32);
-	hash_of(text, w.used, hash + 32);
+	sha256_of(text, w.used, hash + 32);
 	memcpy(out, hash, n);
 }
 
@@ -419,11 +411,11 @@ static bool take_reply(struct ssh_rig *r, const uint8_t share[32])
 	ssh_put_string(&w, share, 32);
 	ssh_put_text(&w, theirs);
 	ssh_put_mpint(&w, r->secret, 32);
-	hash_of(text, w.used, r->hash);
+	sha256_of(text, w.used, r->hash);
 	if (!r->has_session)
 		memcpy(r->session, r->hash, 32);
 	r->has_session = true;
-	hash_of(r->hash, 32, signature);
+	sha256_of(r->hash, 32, signature);
 	struct ssh_reader s = {signed_by.at, signed_by.n, false};
 	const struct ssh_text name = ssh_get_string(&s), bytes = ssh_get_string(&s);
 	return ssh_get_end(&s) && ssh_text_is(name, "ssh-ed25519") && bytes.n == 64 &&

@@ -1,6 +1,7 @@
 /* Images A and B (control/storage/boot_disk.h) on a disk that fails at any request: no write meets the image that runs,
  * or one that the next boot starts. */
 #include "tests/unit/rig/cut_disk.h"
+#include "tests/unit/rig/image_file.h"
 
 #include "control/storage/boot_disk.c"
 #include "lib/bytes.h"
@@ -81,27 +82,6 @@ int disks_ask(unsigned n, const struct disk_request *r, void (*done)(void *arg, 
 }
 
 /* --- the disk --- */
-
-static void hash(const uint8_t *p, size_t n, uint8_t *to)
-{
-	struct sha256 h;
-	sha256_init(&h);
-	sha256_add(&h, p, n);
-	sha256_end(&h, to);
-}
-
-static void make_file(void)
-{
-	memset(file, 0, sizeof file);
-	for (size_t i = 0; i < IMAGE_UNIT; i++)
-		file[IMAGE_HEADER + i] = (uint8_t)(i * 7 + i / 251);
-	memcpy(file, "Hayate: image\n", 14);
-	le32_store(file + 16, 1);
-	le64_store(file + 24, IMAGE_UNIT);
-	hash(file + IMAGE_HEADER, IMAGE_UNIT, file + 32);
-	memset(file + 64, 'a', IMAGE_BUILD);
-	hash(file, IMAGE_HEADER - SHA256_BYTES, file + IMAGE_HEADER - SHA256_BYTES);
-}
 
 static void partition(unsigned n, struct gpt_guid type, uint64_t first, uint64_t last)
 {
@@ -296,7 +276,7 @@ static int make(void **s)
 {
 	(void)s;
 	seed_random("boot_disk");
-	make_file();
+	image_file_make(file, IMAGE_UNIT, IMAGE_UNIT, 0);
 	make_disk();
 	cut_disk_make(&disk, sizeof blank);
 	return 0;
