@@ -204,6 +204,23 @@ def test_fpm_line(lines, message):
     frr.check_fpm("  fpm  address 127.0.0.1 port 2620\n", "frr.conf")
 
 
+def test_complaints_of_vtysh():
+    """The first lines are what FRRouting 10.3 says if all is well."""
+    assert not frr.complaints("""\
+% Can't open configuration file /tmp/engine/vtysh.conf due to 'No such file or directory'.
+Configuration file[/tmp/engine/frr.conf] processing failure: 11
+[19376|zebra] sending configuration
+Waiting for children to finish applying config...
+[19376|zebra] done
+
+""")
+    wrong = ["% Can't open configuration file /tmp/engine/frr.conf due to 'No such file or directory'.",
+             "line 7: Failure to communicate[13] to zebra, line: ip address 10.255.0.1/32",
+             "[19382|bgpd] Configuration file[/tmp/engine/frr.conf] processing failure: 11",
+             "Configuration file[/tmp/engine/frr.conf] processing failure: 2"]
+    assert frr.complaints("\n".join(wrong)) == wrong
+
+
 @pytest.mark.parametrize("name,daemons", [("edge", ["staticd", "bgpd", "ospfd", "bfdd"]),
                                           ("fabric", ["bgpd", "bfdd"])])
 def test_examples(name, daemons):
@@ -502,7 +519,8 @@ def test_killed_agent(machine, netns, tmp_path):
     assert machine.stop() == 0
     eventually(lambda: not descendants(machine.tag), 10, "its processes are gone")
     assert netns not in namespaces()
-    assert sorted(os.listdir(machine.run)) == ["bfdd.log", "staticd.log", "zebra.log"]
+    daemons = ["zebra", "staticd", "bfdd"] + [name for name in ("mgmtd",) if os.path.exists(os.path.join(frr.folder(), name))]
+    assert sorted(os.listdir(machine.run)) == sorted(name + ".log" for name in daemons)
 
 
 def test_foreign_namespace_is_refused(machine, netns):

@@ -180,6 +180,9 @@ class Container:
             return subprocess.Popen(argv, preexec_fn=lambda: self._prepare(bind), start_new_session=True, **kwargs)
         except FileNotFoundError:
             raise LauncherError("%s: no such program" % argv[0]) from None
+        except subprocess.SubprocessError:  # _prepare failed
+            raise LauncherError("%s: cannot be started in its namespaces (this needs root, and in a chroot that / "
+                                "is a mount point)" % argv[0]) from None
         finally:
             setns(self.home, CLONE_NEWPID)
 

@@ -3,6 +3,7 @@
 They run as FRR's own user, in a process namespace that ends with the agent (process.Container). Their
 sockets, logs and process ids are in the run directory: `vtysh --vty_socket DIR`.
 """
+import glob
 import os
 import re
 import shutil
@@ -37,6 +38,11 @@ LINES = (
 )
 ALL_DEPEND_ON = ("mgmtd", "zebra")
 STATE = "/run/frr"  # where mgmtd has sockets, whatever its options: each engine has that folder for itself
+# vtysh of FRRouting 9 and later reports each daemon's progress. Its own settings, vtysh.conf, are optional: if that
+# file is not there, 10.3 says so and then, wrongly of frr.conf, that it failed with CMD_ERR_NO_FILE (lib/command.h).
+# If frr.conf itself is not there, the line before says that too.
+VTYSH_NOISE = re.compile(r"\[\d+\|\w+\] (sending configuration|done)$|Waiting for children to finish|"
+                         r".*vtysh\.conf|Configuration file\[.*\] processing failure: 11$")
 FPM = re.compile(r"^fpm address (\S+)(?: port (\d+))?$", re.M)
 FPM_LINE = "fpm address %s port %d" % (relay.ADDRESS, relay.PORT)
 
@@ -79,6 +85,11 @@ def read_config(path):
         raise LauncherError("--frr-config %s: %s" % (path, getattr(error, "strerror", error))) from None
     check_fpm(text, path)
     return text
+
+
+def complaints(said):
+    """The lines of what vtysh has said that are about the configuration."""
+    return [line for line in said.splitlines() if line.strip() and not VTYSH_NOISE.match(line)]
 
 
 class Daemon:
@@ -175,9 +186,8 @@ class Frr:
 
     def _configure(self, *words):
         good, said = self.vtysh("-b", *words)
-        for line in said.splitlines():
-            if line.strip() and "vtysh.conf" not in line:  # vtysh's own settings, which are optional
-                self.say("vtysh: " + line)
+        for line in complaints(said):
+            self.say("vtysh: " + line)
         if not good:
             self.say("%s was not accepted as a whole; correct it and restart the agent" % self.config)
 
@@ -266,13 +276,14 @@ class Frr:
                 except subprocess.TimeoutExpired:
                     daemon.child.kill()
                     daemon.child.wait()
-            for suffix in (".pid", ".vty", ".sock"):
-                _remove(self._path(daemon.name + suffix))
+            for pattern in (".pid", ".vty", "*.sock"):  # mgmtd has two sockets more
+                _remove(self._path(daemon.name), pattern)
         _remove(self._path("zserv.api"))
 
 
-def _remove(path):
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+def _remove(path, pattern=""):
+    for found in glob.glob(glob.escape(path) + pattern):
+        try:
+            os.unlink(found)
+        except FileNotFoundError:
+            pass
