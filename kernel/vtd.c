@@ -91,15 +91,15 @@ static int command(const struct vtd *u, uint32_t bit, bool on)
 	return wait32(u, REG_GSTS, bit, on && bit != G_WBF ? bit : 0);
 }
 
-/* 6.5.1: the context cache is invalidated first, then the IOTLB, which is derived from it. */
-static int invalidate_by_registers(const struct vtd *u)
+/* 6.5.1: the context cache first, since the IOTLB is derived from it. */
+static int invalidate_by_registers(const struct vtd *u, bool contexts)
 {
 	unsigned iotlb = (unsigned)(u->ecap >> 8 & 0x3ff) * 16 + 8;
 	int e = u->cap & CAP_RWBF ? command(u, G_WBF, true) : E_OK;
-	if (e != E_OK)
-		return e;
-	mmio_write64(u->regs + REG_CCMD, CCMD_ICC | CCMD_GLOBAL);
-	e = wait32(u, REG_CCMD + 4, (uint32_t)(CCMD_ICC >> 32), 0);
+	if (e == E_OK && contexts) {
+		mmio_write64(u->regs + REG_CCMD, CCMD_ICC | CCMD_GLOBAL);
+		e = wait32(u, REG_CCMD + 4, (uint32_t)(CCMD_ICC >> 32), 0);
+	}
 	if (e != E_OK)
 		return e;
 	mmio_write64(u->regs + iotlb, IOTLB_IVT | IOTLB_GLOBAL | IOTLB_DRAIN);
@@ -134,10 +134,16 @@ static int queue_invalidate(const struct vtd *u, const uint64_t *desc, unsigned 
 	return E_OK;
 }
 
-int vtd_invalidate(const struct vtd *u)
+static int forget_all(const struct vtd *u)
 {
 	static const uint64_t all[] = {DESC_CONTEXT, DESC_IOTLB};
-	return u->queue ? queue_invalidate(u, all, ARRAY_LEN(all)) : invalidate_by_registers(u);
+	return u->queue ? queue_invalidate(u, all, ARRAY_LEN(all)) : invalidate_by_registers(u, true);
+}
+
+int vtd_forget_pages(const struct vtd *u)
+{
+	static const uint64_t pages[] = {DESC_IOTLB};
+	return u->queue ? queue_invalidate(u, pages, ARRAY_LEN(pages)) : invalidate_by_registers(u, false);
 }
 
 int vtd_forget_interrupts(const struct vtd *u)
@@ -199,7 +205,7 @@ static int start_translation(const struct vtd *u, uint64_t root)
 	mmio_write64(u->regs + REG_RTADDR, root);
 	int e = command(u, G_SRTP, true);
 	if (e == E_OK)
-		e = vtd_invalidate(u);
+		e = forget_all(u);
 	if (e == E_OK)
 		e = command(u, G_TE, true);
 	return e == E_OK ? unprotect(u) : e;

@@ -58,9 +58,11 @@ int vtd_start(struct vtd *u, const struct vtd_tables *t);
 /* Has the unit forget what it has cached of the interrupt remapping table. E_TIMEOUT: it does not answer. */
 int vtd_forget_interrupts(const struct vtd *u);
 
-/* Has the unit forget all that it has cached of the tables, and waits until accesses under way by what it
- * had cached have ended. E_TIMEOUT: it does not answer. */
-int vtd_invalidate(const struct vtd *u);
+/* Has the unit forget all that it has cached of the cards' maps, and waits until accesses under way by what it had
+ * cached have ended. The context cache, which has the entries of cards only (6.2.2), stays valid. If it is to be
+ * forgotten too, QEMU takes all memory from the cards for a while.
+ * E_TIMEOUT: it does not answer. */
+int vtd_forget_pages(const struct vtd *u);
 
 /* Stops remapping. */
 void vtd_stop(struct vtd *u);

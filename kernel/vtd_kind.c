@@ -162,8 +162,8 @@ static void vtd_stop_unit(unsigned n) { vtd_stop(&unit[n]); }
 
 static int vtd_forget(unsigned n, unsigned domains_cached)
 {
-	(void)domains_cached; /* all are forgotten */
-	return vtd_invalidate(&unit[n]);
+	(void)domains_cached; /* the pages of all are forgotten */
+	return vtd_forget_pages(&unit[n]);
 }
 
 static int vtd_forget_table(unsigned n) { return vtd_forget_interrupts(&unit[n]); }

@@ -407,6 +407,16 @@ while True:
             pass
 """
 
+# Sends some thousand datagrams a second to the address, until killed.
+SLOW_FLOOD = """\
+import socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for _ in range(20):
+        sock.sendto(b"x" * 100, (sys.argv[1], 9))
+    time.sleep(0.005)
+"""
+
 
 @contextlib.contextmanager
 def child(host, *arguments, **more):

@@ -4,8 +4,8 @@ import collections
 import re
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, THIRD_HOST, child, eventually, pings, reaches, \
-    router_config, three_hosts
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, SLOW_FLOOD, THIRD_HOST, child, eventually, pings, \
+    reaches, router_config, three_hosts
 from flows import Flows
 
 FRAMES = 10000
@@ -273,16 +273,6 @@ def test_transmit_stands_still(lab, fault):
     pings(lab.left, LEFT_ROUTER)
     lab.router.model("port 1 clear " + fault)
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
-
-
-SLOW_FLOOD = """\
-import socket, sys, time
-sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-while True:
-    for _ in range(20):
-        sock.sendto(b"x" * 100, (sys.argv[1], 9))
-    time.sleep(0.005)
-"""
 
 
 class Hang:

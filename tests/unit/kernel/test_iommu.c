@@ -44,7 +44,7 @@ uint64_t vtd_limit(const struct vtd *u) { return limits[u - unit]; }
 unsigned vtd_domains(const struct vtd *u) { (void)u; return domains; }
 bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
 static unsigned invalidated;
-int vtd_invalidate(const struct vtd *u)
+int vtd_forget_pages(const struct vtd *u)
 {
 	invalidated++;
 	return fails == u - unit + 1u ? E_TIMEOUT : E_OK;
