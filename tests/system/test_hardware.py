@@ -80,7 +80,7 @@ def test_firmware(make_router, tmp_path, firmware):
     image.build(path, kernel=IMAGE, arguments="debug-exit=0xf4", timeout_s=0)
     router = make_router(None, "--boot", firmware, "--image", path, "--accel", "tcg", ports=(), timeout_s=90)
     page = router.command("show hardware")
-    vendor = r"SeaBIOS" if firmware == "bios" else r"(?:EDK II|EFI Development Kit).*"
+    vendor = r"SeaBIOS" if firmware == "bios" else r".*(?:EDK II|EFI Development Kit).*"
     assert re.search(r"^firmware %s, %s, version " % (firmware.upper(), vendor), page, re.M), page
     assert "\nmachine QEMU, Standard PC" in page and "\nconsole framebuffer at " in page
 

@@ -57,11 +57,14 @@ def offers(left):
         for suite in sorted(suites):
             said = s_client(left, version, option, suite)
             assert re.search(r"New, %s, Cipher is %s$" % (name, suite), said, re.M), said
-        for group, curve in (("X25519", "X25519"), ("P-256", "prime256v1"), ("P-384", "secp384r1")):
-            said = s_client(left, version, "-groups", group)
-            assert re.search(r"Server Temp Key: (ECDH, )?%s" % curve, said), said
+    # With TLS 1.2, a client that names groups names the certificate's too (RFC 8422, 5.3). scanners() has P-384 there.
+    for version, groups, curve in (("-tls1_2", "X25519:P-256", "X25519"), ("-tls1_2", "P-256", "prime256v1"),
+                                   ("-tls1_3", "X25519", "X25519"), ("-tls1_3", "P-256", "prime256v1"),
+                                   ("-tls1_3", "P-384", "secp384r1")):
+        said = s_client(left, version, "-groups", groups)
+        assert re.search(r"(Server|Peer) Temp Key: (ECDH, )?%s" % curve, said), said
     # one group only that the client does not guess: HelloRetryRequest
-    assert "Server Temp Key: ECDH, secp384r1" in s_client(left, "-tls1_3", "-groups", "P-521:P-384")
+    assert "Temp Key: ECDH, secp384r1" in s_client(left, "-tls1_3", "-groups", "P-521:P-384")
     for refused in (["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"], ["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA256"],
                     ["-tls1_2", "-cipher", "AES128-GCM-SHA256"], ["-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256"],
                     ["-tls1_3", "-groups", "P-521"], ["-alpn", "h2"]):
@@ -77,6 +80,9 @@ def scanners(left):
         assert re.search(r"^%s +disabled" % version, said, re.M), said
     found = set(re.findall(r"^(?:Preferred|Accepted) +TLSv1\.\d +\d+ bits +(\S+)", said, re.M))
     assert found == SUITES_12 | SUITES_13, said
+    groups = set(re.findall(r"^(TLSv1\.\d) +\d+ bits +(\S+)", said, re.M))
+    assert groups == {(version, group) for version in ("TLSv1.2", "TLSv1.3")
+                      for group in ("secp256r1", "secp384r1", "x25519")}, said
     said = left.run(["nmap", "-Pn", "-n", "-p", "443", "--script", "ssl-enum-ciphers", LEFT_ROUTER],
                     timeout_s=120).stdout
     assert "least strength: A" in said and "TLSv1.2" in said, said

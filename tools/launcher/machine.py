@@ -19,8 +19,8 @@ import time
 
 from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KEPT, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, disk_of, kernel_options, modelled,
-                      port_queues, qemu_command)
+from .options import (AMDVI_QEMU, DEFAULT_APP, KEPT, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, disk_of, kernel_options,
+                      modelled, port_queues, qemu_command)
 
 
 class Terminal:
@@ -167,9 +167,14 @@ def check(options):
         raise LauncherError("%s: no such program (tools/deps.sh install run)" % options.qemu)
 
 
+def has_amdvi(options):
+    return options.iommu and options.iommu_model.startswith("amdvi")
+
+
 def wants_new_qemu(options):
-    """True for features that QEMU in stable distributions lacks: cards, nicsim's or its own, and in_order."""
-    return (modelled(options) or options.nic in QEMU_MODELS or
+    """True for features that QEMU in stable distributions lacks: cards, nicsim's or its own, AMD-Vi for them, and
+    in_order."""
+    return (modelled(options) or options.nic in QEMU_MODELS or has_amdvi(options) or
             any(port.option("in_order") == "on" for port in options.ports))
 
 
@@ -178,8 +183,10 @@ def find_qemu(options):
     if options.qemu:
         return [options.qemu], {}
     if wants_new_qemu(options):
-        own = options.nic in QEMU_MODELS
-        qemu = newqemu.find(QEMU_MODELS[options.nic], options.nic) if own else newqemu.find()
+        minimum, device = newqemu.MINIMUM, newqemu.DEVICE
+        if options.nic in QEMU_MODELS:
+            minimum, device = QEMU_MODELS[options.nic], options.nic
+        qemu = newqemu.find(max(minimum, AMDVI_QEMU) if has_amdvi(options) else minimum, device)
         return qemu.argv, qemu.env
     if not shutil.which(QEMU):
         raise LauncherError("%s: no such program (tools/deps.sh install run)" % QEMU)

@@ -34,6 +34,7 @@ IOMMUS = {"vtd": "intel-iommu,intremap=on", "vtd-dma": "intel-iommu,intremap=off
           "vtd-eim": "intel-iommu,intremap=on,eim=on",
           "amdvi": "amd-iommu,intremap=on,dma-remap=on",
           "amdvi-xt": "amd-iommu,intremap=on,dma-remap=on,xtsup=on"}
+AMDVI_QEMU = (11, 0)  # the first version whose AMD-Vi has what the two models ask for
 MEMORY_MIN_MIB = 64
 
 # UEFI firmware, as installed by Debian, Ubuntu, Fedora and Arch. The single file boots faster than the
