@@ -97,6 +97,14 @@ class Seen:
         return self
 
 
+def show_summaries(router):
+    return [router.command("show %s route summary" % family, 60) for family in ("ip", "ipv6")]
+
+
+def sizes(router):
+    return [int(re.search(r"^(\d+) prefixes", text, re.M).group(1)) for text in show_summaries(router)]
+
+
 @pytest.mark.parametrize("nic,cpus", [*((nic, 2) for nic in options.NIC_MODELS), ("ixgbe", 1)])
 def test_routes_change_under_load(make_router, tmp_path, cpus):
     """Each frame leaves by a next hop that its prefix has or had: its own or, for all prefixes with
@@ -107,7 +115,8 @@ def test_routes_change_under_load(make_router, tmp_path, cpus):
     router = make_router(configuration(), "--memory", "1G", "--append", "test=1", cpus=cpus,
                          timeout_s=240,
                          ports=("wire:pcap:%s;loop=forever" % frames, "wire:pcap:;out=%s" % out))
-    summaries = [router.command("show %s route summary" % family, 60) for family in ("ip", "ipv6")]
+    eventually(lambda: sizes(router)[0] > ROUTES4 and sizes(router)[1] > ROUTES6, 60, "links are up, and all routes in")
+    summaries = show_summaries(router)
     said = router.command("test churn %d %d" % (RATE, SECONDS), 240)
     found = CHANGES.search(said)
     assert found, said
@@ -115,8 +124,7 @@ def test_routes_change_under_load(make_router, tmp_path, cpus):
     assert made == announced + withdrawn + replaced and refused == 0
     assert min(announced, withdrawn, replaced, restored) > 0 and made <= RATE * SECONDS
     assert table > ROUTES4 + ROUTES6
-    assert summaries == [router.command("show %s route summary" % family, 60)
-                         for family in ("ip", "ipv6")]
+    assert summaries == show_summaries(router)
     router.model("port 0 carrier down")
     eventually(lambda: not router.interfaces()["eth0"]["up"], 20, "no more frames come")
     forwarded = router.balanced()["forwarded"]

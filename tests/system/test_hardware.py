@@ -133,10 +133,10 @@ def test_reported_errors(make_router):
         assert said.startswith("OK"), said
 
     assert errors("Ethernet controller") == errors("PCI bridge") == ("0", "0", "0", "0")
-    inject("-c card7 BAD_TLP")
+    inject("card7 BAD_TLP")
     router.expect(r"pci 01:00.0: PCI Express reports corrected errors: bad TLP \(further", 10)
     eventually(lambda: errors("Ethernet controller") == ("1", "40", "0", "0"), 10, "the count")
-    inject("-c card7 BAD_DLLP")
+    inject("card7 BAD_DLLP")
     eventually(lambda: errors("Ethernet controller") == ("2", "c0", "0", "0"), 10, "the count")
     inject("card7 MALF_TLP")
     router.expect(r"pci 01:00.0: PCI Express reports uncorrectable errors: malformed TLP \(further", 10)

@@ -1,5 +1,4 @@
 """What the machine tells others: syslog (RFC 5424 over UDP and over TLS), judged by rsyslogd; sFlow v5, judged by sfcapd and nfdump."""
-import csv
 import json
 import re
 import signal
@@ -236,10 +235,10 @@ def test_sflow(make_router, make_hosts, tmp_path):
     sfcapd.send_signal(signal.SIGTERM)  # it writes its file
     sfcapd.wait(WAIT_S)
     left.children.remove(sfcapd)
-    said = subprocess.run(["nfdump", "-R", str(flows), "-o", "csv", "proto icmp and src ip 192.0.2.2"], capture_output=True,
-                          text=True, check=True).stdout
+    said = subprocess.run(["nfdump", "-R", str(flows), "-q", "-o", "fmt:%da %pkt %byt %in %out",
+                           "proto icmp and src ip 192.0.2.2"], capture_output=True, text=True, check=True).stdout
     log = (tmp_path / "log").read_text()
-    rows = [row for row in csv.DictReader(said.splitlines()) if row["da"] == RIGHT_HOST]
+    rows = [line.split() for line in said.splitlines() if line.split()[:1] == [RIGHT_HOST]]
     assert len(rows) == 10, said + log
-    assert {(row["ipkt"], row["ibyt"], row["in"], row["out"]) for row in rows} == {("1", "146", "1", "2")}, said
+    assert all(row[1:] == ["1", "146", "1", "2"] for row in rows), said
     assert "Sequence Errors: 0, Bad Packets: 0" in log
