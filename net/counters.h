@@ -148,7 +148,7 @@
 	X(drop_tcp_port, DROP, "TCP segment without a connection or listener (answered by a reset)") \
 	X(drop_tcp_listen, DROP, "TCP segment to a listener that is neither SYN nor the answer to a SYN cookie") \
 	X(drop_tcp_full, DROP, "answer to a SYN cookie while no connection was free") \
-	X(drop_tcp_elsewhere, DROP, "TCP segment of a connection that moves to or from another core") \
+	X(drop_tcp_elsewhere, DROP, "TCP segment of a connection that moves, or has moved, to another core") \
 	X(drop_tcp_seq, DROP, "TCP segment outside the receive window") \
 	X(drop_tcp_timestamp, DROP, "TCP timestamp missing, or older than the last (PAWS, RFC 7323)") \
 	X(drop_tcp_ack, DROP, "TCP segment without ACK, or with an ACK of data not sent") \

@@ -18,7 +18,8 @@
  *    gives and takes in one move.
  * 2. Packets that the card has assigned to `from` before the table changed arrive within MOVE_SETTLE_NS: the largest
  *    receive buffer is 512 KiB (82599 datasheet, RXPBSIZE), which takes 0.42 ms to drain at 10 Gb/s; of a 1 Gb/s
- *    card 64 KiB at most, 0.53 ms.
+ *    card 64 KiB at most, 0.53 ms. A hypervisor promises nothing: its queues for a virtio_net device (a tap's, say)
+ *    may keep packets for longer while it is short of CPU time. Such a packet may be overtaken.
  * 3. Bucket 0 does not move, because frames that are not hashed go with it, or with pair 0 (nic_ops.table).
  * 4. `to` holds at most MOVE_HELD_MAX packets and an eighth of its buffers, and a step takes at most MOVE_LATE_NS,
  *    FLOWS as long without progress. Beyond that the bucket is released early, and counted as moved_early: packets
@@ -36,7 +37,8 @@
  *    not follow the table, so nothing moves while there are rules. Packets whose hash cards do not agree on
  *    (bucket_hash.h: IPv6 with extension headers) may miss their flow afterwards.
  * 8. While a move is open (published.move_open), `from` may not have the state of a flow of the bucket from FLOWS
- *    on, `to` until RELEASE, and another core never: core_flow_elsewhere().
+ *    on, `to` until RELEASE, and another core never: core_flow_elsewhere(). Afterwards `from` does not have it either,
+ *    and for MOVE_STRAY_NS it expects packets of the bucket that were late (2).
  * 9. If a flow is not taken, `from` gives no more, and the bucket goes back in the same steps, `from` and `to` having
  *    changed places. What `to` holds meanwhile it handles when it is asked to PASS: then packets of flows that it does
  *    not have are lost, and their senders repeat them. It is counted as moves_undone.
@@ -58,6 +60,7 @@ struct published;
 #define MOVE_HELD_MAX 2048u
 #define MOVE_SETTLE_NS 1000000ull
 #define MOVE_LATE_NS 1000000000ull
+#define MOVE_STRAY_NS 5000000000ull
 
 /* --- move_data.c: a data core --- */
 

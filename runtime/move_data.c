@@ -34,11 +34,19 @@ static struct {
 	struct core_flows f;
 } flows;
 
+/* By bucket: until when packets of flows that this core has given away may still come here (move.h, 8); 0: not. */
+static uint64_t stray_ns[NIC_BUCKETS_MAX];
+
+static unsigned bucket_at(uint32_t hash, unsigned port)
+{
+	return hash & (published_header()->nic[port].buckets - 1u) % NIC_BUCKETS_MAX;
+}
+
 /* True if the bucket of that hash in a port's table is one of these. */
 static bool has_bucket(const uint64_t moving[][NIC_BUCKETS_MAX / 64], unsigned port, uint32_t hash)
 {
-	hash &= (published_header()->nic[port].buckets - 1u) % NIC_BUCKETS_MAX;
-	return moving[port][hash / 64] >> hash % 64 & 1;
+	const unsigned b = bucket_at(hash, port);
+	return moving[port][b / 64] >> b % 64 & 1;
 }
 
 /* --- to --- */
@@ -107,6 +115,7 @@ COLD bool move_release(void)
 	end_flows();
 	flows.away = pass.on = false;
 	flows.has = true;
+	stray_ns[published_header()->move_bucket % NIC_BUCKETS_MAX] = 0;
 	while (held.first < held.n) {
 		if (!data_has_sent())
 			return false;
@@ -119,6 +128,7 @@ COLD bool move_release(void)
 COLD void move_forget(void)
 {
 	pass.on = flows.on = flows.away = flows.has = false;
+	memset(stray_ns, 0, sizeof stray_ns);
 	handle_held();
 }
 
@@ -147,9 +157,9 @@ bool core_flow_elsewhere(uint32_t hash)
 {
 	const struct published *s = published_header();
 	const unsigned d = data_index();
-	if (!__atomic_load_n(&s->move_open, __ATOMIC_ACQUIRE) || !core_flow_moves(hash))
-		return false;
-	return d == s->move_from ? flows.away : d != s->move_to || !flows.has;
+	if (__atomic_load_n(&s->move_open, __ATOMIC_ACQUIRE) && core_flow_moves(hash))
+		return d == s->move_from ? flows.away : d != s->move_to || !flows.has;
+	return s->move_ports && core_now_ns() < stray_ns[bucket_at(hash, (unsigned)__builtin_ctz(s->move_ports))];
 }
 
 /* True if the packet may be of a bucket that moves. */
@@ -286,6 +296,8 @@ COLD static bool cross(bool gives)
 		                              .number = s->move_number,
 		                              .first = true};
 	}
+	if (gives)
+		stray_ns[s->move_bucket % NIC_BUCKETS_MAX] = core_now_ns() + MOVE_STRAY_NS;
 	const uint64_t before = flows.f.steps;
 	const bool done = gives ? a->give(&flows.f) : a->take(&flows.f);
 	flows.f.first = false;

@@ -543,7 +543,8 @@ int core_pair(void);
 
 /* Of a flow by the hash of its received packets (runtime/bucket_hash.h), for struct app_flows. core_flow_moves: it
  * moves between this core and another, or was the last to do so. core_flow_elsewhere: it moves now, and this core may
- * not have its state; also on a third core, which receives its packets while one of the two fails. */
+ * not have its state; also on a third core, which receives its packets while one of the two fails. Or this core has
+ * given it away some seconds ago. */
 bool core_flow_moves(uint32_t hash);
 bool core_flow_elsewhere(uint32_t hash);
 

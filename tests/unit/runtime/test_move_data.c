@@ -35,6 +35,8 @@ static bool paused;
 bool data_is_paused(unsigned port) { return port == PORT && paused; }
 static struct app app;
 const struct app *core_app(void) { return &app; }
+static uint64_t now_ns = 1;
+uint64_t core_now_ns(void) { return now_ns; }
 uint64_t core_tx_given(unsigned port) { return cnt[port].tx_pkts + core_outs[port].n; }
 
 static unsigned room; /* vectors that the rings take before they are full */
@@ -413,6 +415,7 @@ static void flows_cross(void **s)
 	hook = (typeof(hook)){.left = 2};
 	app.flows = &hooks;
 	published->move_number = 7;
+	published->move_bucket = (uint16_t)bucket_at(hash, PORT);
 	published->move_open = true;
 	published->move_from = 1;
 	published->move_to = 2;
@@ -430,6 +433,14 @@ static void flows_cross(void **s)
 	assert_int_equal(core_shm_of(1)->flows_steps, 30);
 	assert_int_equal(core_shm_of(1)->flows_stay, 1);
 	assert_int_equal(hook.ends, 0);
+	/* a packet of the bucket may come late, for some seconds */
+	published->move_open = false;
+	now_ns += MOVE_STRAY_NS - 1;
+	assert_true(core_flow_elsewhere(hash) && !core_flow_elsewhere(hash + 1));
+	now_ns++;
+	assert_false(core_flow_elsewhere(hash));
+	now_ns--;
+	published->move_open = true;
 	/* the bucket comes back: the first time ends, and another begins */
 	published->move_number = 8;
 	published->move_from = 2;
@@ -445,6 +456,9 @@ static void flows_cross(void **s)
 	assert_true(core_flow_elsewhere(hash) && handled == 0);
 	move_release();
 	assert_true(!core_flow_elsewhere(hash) && handled == 1 && hook.ends == 2);
+	published->move_open = false;
+	assert_false(core_flow_elsewhere(hash)); /* they are here */
+	published->move_open = true;
 	/* what else is asked ends a move, but the core knows no more than before; nor does its program when it restarts */
 	move_hold(published);
 	move_other();
@@ -456,6 +470,15 @@ static void flows_cross(void **s)
 	assert_true(core_flow_elsewhere(hash) && !core_flow_elsewhere(hash + 1));
 	published->move_open = false;
 	assert_false(core_flow_elsewhere(hash));
+	/* given away, and then the application starts anew: nothing is elsewhere */
+	published->move_number = 9;
+	published->move_from = 1;
+	hook.left = 0;
+	assert_true(move_give());
+	assert_true(core_flow_elsewhere(hash));
+	move_forget();
+	assert_false(core_flow_elsewhere(hash));
+	published->move_ports = 0;
 	assert_int_equal(hook.ends, 2);
 }
 
