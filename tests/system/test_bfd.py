@@ -10,6 +10,7 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -60,7 +61,9 @@ class Frr:
         eventually((self.work / "zserv").exists, 20)
 
     def start_bfdd(self, config, *arguments):
-        return self.start("bfdd", config, "--bfdctl", str(self.work / "bfdd.sock"), *arguments)
+        options = subprocess.run([DAEMONS + "bfdd", "--help"], capture_output=True, text=True, timeout=20, check=False)
+        control = ["--bfdctl", str(self.work / "bfdd.sock")] if "--bfdctl" in options.stdout else []  # not in 10.3
+        return self.start("bfdd", config, *control, *arguments)
 
     def start_distributed(self, config, connect=False):
         """bfdd with a data plane; connect: and their connection. bfdd states a session without its

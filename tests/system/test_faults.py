@@ -420,11 +420,14 @@ def test_packets_received_last(make_lab):
                   r"  \.\.\. and 56 more: show crash", 20)
     said = router.command("show crash")
     assert len(re.findall(r"^ +\d+ port \d, \d+ bytes: ", said, re.MULTILINE)) == 64, said
+    lengths = [int(length) for length in re.findall(r"^ +\d+ port 0, (\d+) bytes: ", said, re.MULTILINE)]
+    lengths = [length for length in lengths if length >= 42 + 100]
+    assert len(lengths) > 20
+    assert lengths == list(range(42 + 199, 42 + 199 - len(lengths), -1)), said
     udp = re.findall(r"^ +\d+ port 0, (\d+) bytes: %s > %s UDP \d+ > 1009 ttl 63\n      (.*)$"
                      % (re.escape(LEFT_HOST), re.escape(RIGHT_HOST)), said, re.MULTILINE)
-    lengths = [int(length) for length, _ in udp]
-    assert len(udp) > 20
-    assert lengths == list(range(42 + 199, 42 + 199 - len(udp), -1)), said
+    # the router's own announcements (RFC 5227: two for each address) may have had some of the buffers since
+    assert len(udp) >= len(lengths) - 4, said
     queues = re.findall(r"^  port (\d) (\w+): rx\.head [^:]*? tx\.head [^:]*?^      rx_pkts (\d+) [^:]*? tx_pkts",
                         said, re.MULTILINE)
     assert [(port, name) for port, name, _ in queues] == [("0", driver), ("1", driver)], said
