@@ -201,6 +201,32 @@ static bool is_unicast(const struct net_addr *a, bool six)
 	return !ip4_src_is_martian(net_addr_to_ip4(a));
 }
 
+/* The only interface of ours with this link-local address. */
+static int interface_with(const struct net_addr *local)
+{
+	int found = ENGINE_NO_INTERFACE;
+	for (unsigned n = 0; n < running.config.interfaces; n++) {
+		if (!dp_has_link(dp_get(), n) || local6_next_hop(local, n) != NH_LOCAL)
+			continue;
+		if (found != ENGINE_NO_INTERFACE)
+			return ENGINE_NO_INTERFACE;
+		found = (int)n;
+	}
+	return found;
+}
+
+/* The interface of a session of one hop. bfdd of FRR 10.3 states none of a session that it ran itself until it found
+ * its data plane (bfd_session_disable() forgets the interface): then it is the interface that the session had. */
+static int interface_of(const struct bfd_dplane_session *m)
+{
+	const struct engine_bfd_session *e = bfd_sessions_find(m->lid);
+	if (m->ifindex)
+		return engine_interface_of(m->ifindex);
+	if (e && !e->multihop && net_addr_equal(&e->peer, &m->dst) && net_addr_equal(&e->local, &m->src))
+		return e->interface == ENGINE_BFD_ANYWHERE ? ENGINE_NO_INTERFACE : e->interface;
+	return ip6_is_link_local(&m->src) ? interface_with(&m->src) : ENGINE_NO_INTERFACE;
+}
+
 /* Translates what bfdd states into the addresses, the interface and the wish of *e. */
 static enum engine_bfd_refusal translate(const struct bfd_dplane_session *m,
                                          struct engine_bfd_session *e)
@@ -208,7 +234,7 @@ static enum engine_bfd_refusal translate(const struct bfd_dplane_session *m,
 	const bool six = m->flags & BFD_DPLANE_IPV6;
 	const bool multihop = m->flags & BFD_DPLANE_MULTIHOP;
 	const bool on_link = ip6_is_link_local(&m->dst) || ip6_is_link_local(&m->src);
-	const int n = multihop ? ENGINE_NO_INTERFACE : engine_interface_of(m->ifindex);
+	const int n = multihop ? ENGINE_NO_INTERFACE : interface_of(m);
 	if (m->flags & ~FLAGS_KNOWN)
 		return ENGINE_BFD_REFUSED_FLAGS;
 	if (m->lid == 0)

@@ -278,6 +278,25 @@ def test_link_local(e, z):
     assert counted(e, "drop_bfd_session") == 1 and "up 1," in show(e)
 
 
+def test_no_interface_is_stated(e, z):
+    """By bfdd of FRR 10.3, of a session that it ran itself until it found its data plane."""
+    z.tell(session(LID, ROUTER[1].link_local, B.link_local))
+    assert "peer %s local %s eth1 down" % (B.link_local, ROUTER[1].link_local) in show(e)
+    z.tell(session(LID + 1, ROUTER[1].ip, B.ip))
+    assert "peer %s local %s down" % (B.ip, ROUTER[1].ip) in show(e)
+
+
+def test_interface_is_no_longer_stated(e, z):
+    z.tell(session(LID, ROUTER[1].ip, B.ip, ifindex=102))
+    Peer4(e).up()
+    z.cut()
+    again = Bfdd(e)
+    assert [state(body)["state"] for _, _, body in again.tell(session(LID, ROUTER[1].ip, B.ip))] == [UP]
+    assert "peer %s local %s eth1 up" % (B.ip, ROUTER[1].ip) in show(e)
+    again.tell(session(LID, ROUTER[1].ip, B2.ip))  # another session
+    assert "peer %s local %s down" % (B2.ip, ROUTER[1].ip) in show(e)
+
+
 def test_multihop(start):
     e = start(BFD + "ip route 203.0.113.0/24 %s\n" % B.ip)
     z = Bfdd(e)

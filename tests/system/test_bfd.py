@@ -183,9 +183,6 @@ def test_kinds(make_router, make_hosts, kind):
             a, b = (re.search(r"\bfe80:[0-9a-f:]+", text)[0] for text in (
                 re.search(r"eth1 .*fe80.*", router.command("show ipv6 interface brief"))[0],
                 right.ip("-6", "-o", "address", "show", "dev", "eth0")))
-            # bfdd of FRR 10.3 names the interface only if it could bind a socket to the session's address
-            engine.sysctl("net.ipv6.conf.eth1.disable_ipv6", 0)
-            engine.ip("address", "add", a + "/64", "dev", "eth1", "nodad")
             to, by = " interface eth0", " interface eth1"
             seen = "peer %s local %s eth1 up " % (b, a)
         peer.start_bfdd(session(a, b, to))
