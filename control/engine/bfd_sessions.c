@@ -4,6 +4,7 @@
 #include "control/config/running.h"
 #include "control/console/log.h"
 #include "control/engine/hops.h"
+#include "control/forwarding/neighbour.h"
 #include "control/host/output.h"
 #include "control/host/output6.h"
 #include "control/host/udp_control.h"
@@ -201,16 +202,17 @@ static bool is_unicast(const struct net_addr *a, bool six)
 	return !ip4_src_is_martian(net_addr_to_ip4(a));
 }
 
-/* The only interface of ours with this link-local address. */
+/* The only interface of ours with this link-local address, which may be tentative yet. */
 static int interface_with(const struct net_addr *local)
 {
 	int found = ENGINE_NO_INTERFACE;
-	for (unsigned n = 0; n < running.config.interfaces; n++) {
-		if (!dp_has_link(dp_get(), n) || local6_next_hop(local, n) != NH_LOCAL)
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);) {
+		if (!net_addr_equal(&a.addr, local))
 			continue;
 		if (found != ENGINE_NO_INTERFACE)
 			return ENGINE_NO_INTERFACE;
-		found = (int)n;
+		found = (int)a.interface;
 	}
 	return found;
 }

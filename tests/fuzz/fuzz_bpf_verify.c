@@ -219,7 +219,8 @@ static void interpret(const struct bpf_program *program, const struct bpf_note *
 	take_outcome(o, r.result);
 }
 
-static void run_compiled(const struct executable *x, struct outcome *o)
+/* clang from 17 on would look for the function's type in front of its code. */
+__attribute__((no_sanitize("function"))) static void run_compiled(const struct executable *x, struct outcome *o)
 {
 	restore_contents();
 	take_outcome(o, ((uint64_t (*)(struct bpf_xdp *))(uintptr_t)x->at)(&packet.xdp));
