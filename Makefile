@@ -210,11 +210,17 @@ test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) 
 	$(BENCH_GATED) $(BENCH_BUILD)/engine_bench $(BENCH_BUILD)/maps_bench $(BENCH_BUILD)/bpf_bench \
 	bpf-programs build/bpf-run build/bpf-differential
 
+# Before 15 minutes of building.
+.PHONY: needs-root
+needs-root:
+	@[ "$$(id -u)" = 0 ] || { echo "make test makes network namespaces: sudo make test. Without root:" \
+		"make unit test-packet test-drill test-nicsim test-fuzz check" >&2; exit 1; }
+
 # If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)
 # The tests above the driver run on one card each (tests/system/conftest.py), not on all.
 test: export DEAL_CARDS := 1
-test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
+test: needs-root ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
 	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS) -- $(LAYERS_BESIDE)
 

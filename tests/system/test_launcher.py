@@ -406,6 +406,16 @@ def test_command_ends_with_its_starter():
             os.kill(pid, signal.SIGKILL)
 
 
+def test_make_test_without_root(tmp_path):
+    """It says what to type instead, before anything is built."""
+    user = tmp_path / "id"
+    user.write_text("#!/bin/sh\necho 1000\n")
+    user.chmod(0o755)
+    done = subprocess.run(["make", "-s", "-C", options.ROOT, "needs-root"], check=False, text=True, capture_output=True,
+                          timeout=60, env={"PATH": "%s:%s" % (tmp_path, os.environ["PATH"])})
+    assert done.returncode == 2 and "sudo make test" in done.stderr, done
+
+
 @pytest.mark.parametrize("words", [("list",), ("list", "wrong"), ("wrong", "run"), ("check", "run", "wrong")])
 def test_wrong_use_of_deps(words):
     """tools/deps.sh: exit code 2, nothing on standard output."""
