@@ -111,6 +111,17 @@ def test_tokens_and_passwords(m):
     assert none("GET", Authorization=basic("read", b"new"), turns=12000)[0] == 200
 
 
+def test_when_a_login_is_logged(m):
+    """When a user comes from a source that he has not come from for ten minutes (http_auth.h)."""
+    api = Api(m, None)
+    for pause, lines in (0, 1), (599, 1), (599, 1), (601, 2):
+        m.time(pause * SECOND)
+        m.outs[0].clear()  # what it asks of neighbours
+        m.learn(A)
+        assert api("GET", Authorization=basic("read"))[0] == 200
+        assert m.text.count("http: read from 192.0.2.2 logged in") == lines, pause
+
+
 def test_a_password_that_waits_behind_an_answer(m):
     """An acknowledgement of an earlier answer does not shorten the time for which a password may wait (http.h)."""
     def request(path, *fields):
