@@ -435,6 +435,9 @@ static void more_room(void)
 	memory = malloc(rib_bytes(&size));
 	rib_move(&rib, memory, &size);
 	assert_true(rib_has_room(&rib, &size));
+	size.hosts++;
+	assert_false(rib_has_room(&rib, &size));
+	size.hosts--;
 	size.four++;
 	assert_false(rib_has_room(&rib, &size));
 	free(old);
@@ -1094,6 +1097,30 @@ static void too_many(void **state)
 	assert_int_equal(rib_refused(&rib) + rib.idle, 0);
 }
 
+/* What has no slot is counted by source, and holds nothing. */
+static void refused_without_a_slot(void **state)
+{
+	const struct rib_hop hop = via(0, 1), other = via(1, 2);
+	(void)state;
+	start(8, 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct rib_prefix p = prefix4(i << 8, 24);
+		(void)rib_set(&rib, &p, RIB_ENGINE, 0, &hop, 1);
+	}
+	const struct rib_prefix p = prefix4(100 << 8, 24);
+	const unsigned refused = rib_refused(&rib), neighbour = NEIGHBOUR + HOSTS + 2;
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, NULL, 0), E_OK); /* it has never been there */
+	assert_int_equal(rib_refused(&rib), refused);
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, &other, 1), E_NOMEM);
+	assert_int_equal(rib_refused(&rib), refused + 1);
+	assert_int_equal(held[neighbour], 0);
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, NULL, 0), E_OK);
+	assert_int_equal(rib_refused(&rib), refused);
+	const struct rib_prefix q = prefix4(0, 24);
+	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, 0, &other, 1), E_OK); /* it has a slot */
+	assert_true(held[neighbour] > 0);
+}
+
 /* A link-local gateway belongs to its link alone, even if the base keeps it in one chain with that
  * of another link, as it does for a few of so many addresses. */
 static void one_address_on_two_links(void **state)
@@ -1479,6 +1506,7 @@ int main(void)
 		cmocka_unit_test(a_route_over_a_host),
 		cmocka_unit_test(hops_that_wait),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(refused_without_a_slot),
 		cmocka_unit_test(one_address_on_two_links),
 		cmocka_unit_test(tells_of_routes),
 		cmocka_unit_test(weights),

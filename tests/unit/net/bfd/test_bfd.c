@@ -201,6 +201,9 @@ static void test_passive(void **state)
 	assert_int_equal(p.your_discr, 77);
 	assert_true(bfd_session_expire(&s, 10 * SECOND, 10 * SECOND)); /* the peer is unknown again */
 	assert_false(bfd_session_send(&s, 100 * SECOND, &p));
+	wish.passive = false;
+	assert_int_equal(bfd_session_change(&s, &wish, 100 * SECOND), 0);
+	assert_true(bfd_session_send(&s, 100 * SECOND, &p));
 }
 
 static void test_peer_wants_nothing(void **state)
@@ -466,6 +469,12 @@ static void test_final(void **state)
 	assert_int_equal(out.flags, BFD_FINAL);
 	assert_int_equal(s.tx_due_ns, due); /* periodic ones continue */
 	assert_false(bfd_session_send(&s, MS, &out));
+	bfd_session_receive(&s, &p, MS, &changed);
+	p.flags = 0;
+	bfd_session_receive(&s, &p, MS, &changed); /* before the answer to the one with P */
+	assert_true(bfd_session_send(&s, MS, &out));
+	assert_int_equal(out.flags, BFD_FINAL);
+	p.flags = BFD_POLL;
 	wish.desired_tx_us = 60000;
 	bfd_session_change(&s, &wish, MS); /* a poll of ours: F is without P all the same */
 	bfd_session_receive(&s, &p, MS, &changed);
