@@ -210,7 +210,7 @@ test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) 
 	$(BENCH_GATED) $(BENCH_BUILD)/engine_bench $(BENCH_BUILD)/maps_bench $(BENCH_BUILD)/bpf_bench \
 	bpf-programs build/bpf-run build/bpf-differential
 
-# Before 15 minutes of building.
+# A prerequisite of `test`, which says so before it builds.
 .PHONY: needs-root
 needs-root:
 	@[ "$$(id -u)" = 0 ] || { echo "make test makes network namespaces: sudo make test. Without root:" \

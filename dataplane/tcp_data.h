@@ -26,8 +26,8 @@
  *
  * A core that receives a segment of another core's connection answers with a reset, as a host that does not know
  * the connection; while the connection's bucket moves, and for some seconds on the core that has given it, it drops
- * the segment (drop_tcp_elsewhere), and the peer sends it again. A device cannot steer ICMP errors by ports: the control core passes each to all data cores
- * (control/host/input.c).
+ * the segment (drop_tcp_elsewhere), and the peer sends it again. A device cannot steer ICMP errors by ports: the
+ * control core passes each to all data cores (control/host/input.c).
  *
  * A restart of this core's program, or of all ports, loses its connections. A peer's next segment
  * is answered with a reset by the core that receives it.

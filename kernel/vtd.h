@@ -59,9 +59,8 @@ int vtd_start(struct vtd *u, const struct vtd_tables *t);
 int vtd_forget_interrupts(const struct vtd *u);
 
 /* Has the unit forget all that it has cached of the cards' maps, and waits until accesses under way by what it had
- * cached have ended. The context cache, which has the entries of cards only (6.2.2), stays valid. If it is to be
- * forgotten too, QEMU takes all memory from the cards for a while.
- * E_TIMEOUT: it does not answer. */
+ * cached have ended. The context cache, which has the entries of cards only (6.2.2), stays valid; if it is forgotten
+ * too, QEMU takes all memory from the cards for a while. E_TIMEOUT: it does not answer. */
 int vtd_forget_pages(const struct vtd *u);
 
 /* Stops remapping. */

@@ -218,7 +218,8 @@ static int interface_with(const struct net_addr *local)
 }
 
 /* The interface of a session of one hop. bfdd of FRR 10.3 states none of a session that it ran itself until it found
- * its data plane (bfd_session_disable() forgets the interface): then it is the interface that the session had. */
+ * its data plane (bfd_session_disable() forgets the interface): then it is the interface that the session had, or the
+ * one with its link-local address. */
 static int interface_of(const struct bfd_dplane_session *m)
 {
 	const struct engine_bfd_session *e = bfd_sessions_find(m->lid);
