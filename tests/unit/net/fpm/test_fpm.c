@@ -419,6 +419,9 @@ static void skipped(void **state)
 		{RTM_NEWQDISC, FPM_SKIP_TC}, {RTM_NEWTCLASS, FPM_SKIP_TC},
 		{RTM_DELTFILTER, FPM_SKIP_TC}, {RTM_GETNEXTHOP, FPM_SKIP_UNKNOWN},
 		{65535, FPM_SKIP_UNKNOWN},
+		/* the last of each group, and one behind them */
+		{15, FPM_SKIP_CONTROL}, {19, FPM_SKIP_LINK}, {23, FPM_SKIP_ADDRESS}, {31, FPM_SKIP_NEIGHBOUR},
+		{35, FPM_SKIP_RULE}, {51, FPM_SKIP_TC}, {52, FPM_SKIP_UNKNOWN},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
 		frame_begin(&f);
