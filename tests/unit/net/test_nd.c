@@ -823,6 +823,52 @@ static void addresses_come_and_go(void **s)
 	assert_int_equal(e, E_NOMEM);
 }
 
+/* The source for a destination: on its subnet, else of its scope, else the first (RFC 6724 5, rules 2 and 8). */
+static void source_for(void **s)
+{
+	static const struct net_addr second = GLOBAL1(7), all_routers = IP6(0xff020000, 0, 0, 2),
+	                             site = IP6(0xff050000, 0, 0, 2);
+	const struct {
+		struct net_addr dst, src;
+	} row[] = {
+		{GLOBAL(5), US}, {GLOBAL1(5), second}, {IP6(0x20010db9, 0, 0, 5), US}, {LINK(5), LL},
+		{all_routers, LL}, {site, US},
+	};
+	struct net_addr src;
+	(void)s;
+	assert_int_equal(nd_add_anycast(&nd, 0, &GLOBAL(0), our_mac, S(20)), 0);
+	assert_int_equal(nd_add_local(&nd, 0, &second, 64, our_mac, S(20)), 0);
+	run_to(S(60));
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		assert_true(nd_source(&nd, 0, &row[i].dst, &src));
+		assert_string_equal(name_of(&src), name_of(&row[i].src));
+	}
+	nd_remove_local(&nd, 0, &US, S(61));
+	nd_remove_local(&nd, 0, &second, S(61));
+	assert_true(nd_source(&nd, 0, &GLOBAL(5), &src)); /* of another scope, but not the anycast address */
+	assert_string_equal(name_of(&src), "ll");
+	hush();
+}
+
+/* Which addresses may be a neighbour's: not ours, and not the anycast address of the link's routers. */
+static void on_link(void **s)
+{
+	static const struct net_addr host = IP6(0x20010dba, 0, 0, 1);
+	const struct {
+		struct net_addr addr;
+		bool on_link;
+	} row[] = {
+		{GLOBAL(5), true}, {LINK(5), true}, {US, false}, {LL, false}, {GLOBAL(0), false}, {GLOBAL1(5), false},
+		{IP6(0xff020000, 0, 0, 5), false}, {host, false}, {IP6(0x20010dba, 0, 0, 2), false},
+	};
+	(void)s;
+	assert_int_equal(nd_add_local(&nd, 0, &host, 128, our_mac, S(20)), 0); /* no subnet */
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		if ((nd_restore(&nd, 0, &row[i].addr, mac_a, S(20)) != E_INVAL) != row[i].on_link)
+			fail_msg("%s", name_of(&row[i].addr));
+	hush();
+}
+
 /* RFC 4291 2.6.1: the anycast address of the subnet's routers. */
 static void anycast(void **s)
 {
@@ -1013,6 +1059,8 @@ int main(void)
 		BARE(looped_probe_is_no_duplicate),
 		TEST(link_comes_up_anew),
 		TEST(addresses_come_and_go),
+		TEST(source_for),
+		TEST(on_link),
 		TEST(anycast),
 		TEST(iterator_and_parameters),
 		TEST(random_life),
